@@ -1,0 +1,1 @@
+"""Solving Betting Black and White: exact and sampled equilibria, best responses, advice."""

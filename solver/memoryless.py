@@ -1,0 +1,111 @@
+"""Memoryless setups: a family of setup strategies for games too large to list.
+
+A setup is drawn slot by slot; the probability of the next (tile, chips) depends only on the set of
+tiles not yet placed and the number of chips not yet placed.  The model is one flat array of
+probabilities.  ``offsets[mask, chips_left]`` is where the row of a state starts (-1 for a state
+that cannot occur); in a row of ``k`` tiles left the entry of the ``r``-th tile left (from the
+lowest) with ``c`` chips is ``r * width + c - 1``, ``width = chips_left - k + 1``.  The last tile
+takes all chips that are left and has no row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["draw_memoryless", "memoryless_prob", "row_offsets", "uniform_model"]
+
+
+@njit(cache=True, nogil=True)
+def row_offsets(num_tiles, num_chips):
+    """Return ``(offsets, size)``: int64 of shape (2**N, C + 1), and the model's length."""
+    num_sets = 1 << num_tiles
+    offsets = np.full((num_sets, num_chips + 1), -1, np.int64)
+    size = 0
+    for mask in range(1, num_sets):
+        k = 0
+        for tile in range(num_tiles):
+            k += (mask >> tile) & 1
+        if k < 2:
+            continue
+        placed = num_tiles - k
+        low = num_chips if placed == 0 else k
+        for chips_left in range(low, num_chips - placed + 1):
+            offsets[mask, chips_left] = size
+            size += k * (chips_left - k + 1)
+    return offsets, size
+
+
+@njit(cache=True, nogil=True)
+def draw_memoryless(model, offsets, rng, tiles, chips):
+    """Fill ``tiles`` and ``chips`` (int64, shape (N,)) with a setup drawn from the model."""
+    n = tiles.shape[0]
+    mask = (1 << n) - 1
+    chips_left = offsets.shape[1] - 1
+    for slot in range(n - 1):
+        k = n - slot
+        width = chips_left - k + 1
+        row = offsets[mask, chips_left]
+        target = rng.random()
+        last = k * width - 1
+        entry = 0
+        total = model[row]
+        while total <= target and entry < last:
+            entry += 1
+            total += model[row + entry]
+        while model[row + entry] <= 0.0 and entry > 0:  # rounding can run past the last entry
+            entry -= 1
+        rank = entry // width
+        tiles[slot] = nth_tile(mask, rank)
+        chips[slot] = entry - rank * width + 1
+        mask ^= 1 << tiles[slot]
+        chips_left -= chips[slot]
+    tiles[n - 1] = nth_tile(mask, 0)
+    chips[n - 1] = chips_left
+
+
+@njit(cache=True, nogil=True)
+def nth_tile(mask, rank):
+    """Return the ``rank``-th lowest tile of a set."""
+    tile = 0
+    while True:
+        if (mask >> tile) & 1:
+            if rank == 0:
+                return tile
+            rank -= 1
+        tile += 1
+
+
+@njit(cache=True, nogil=True)
+def rank_of(mask, tile):
+    """Return how many tiles of a set are lower than ``tile``."""
+    rank = 0
+    for lower in range(tile):
+        rank += (mask >> lower) & 1
+    return rank
+
+
+@njit(cache=True, nogil=True)
+def memoryless_prob(model, offsets, tiles, chips):
+    """Return the probability of a whole setup under the model."""
+    n = tiles.shape[0]
+    mask = (1 << n) - 1
+    chips_left = offsets.shape[1] - 1
+    prob = 1.0
+    for slot in range(n - 1):
+        width = chips_left - (n - slot) + 1
+        row = offsets[mask, chips_left]
+        prob *= model[row + rank_of(mask, tiles[slot]) * width + chips[slot] - 1]
+        mask ^= 1 << tiles[slot]
+        chips_left -= chips[slot]
+    return prob
+
+
+def uniform_model(num_tiles: int, num_chips: int) -> NDArray[np.float32]:
+    """Return the model in which every entry of a row is equally likely."""
+    offsets, size = row_offsets(num_tiles, num_chips)
+    model = np.zeros(size, np.float32)
+    starts = np.append(np.sort(offsets[offsets >= 0]), size)
+    model[:] = np.repeat(1.0 / np.diff(starts), np.diff(starts))
+    return model

@@ -1,0 +1,248 @@
+"""Setups: how many there are, listing, numbering, drawing and completing them, and their notation.
+
+A setup is an order of the N tiles and a composition of the C chips into N positive parts, so there
+are ``N! * binom(C-1, N-1)`` of them.  They are numbered by ``order * compositions + composition``,
+both in lexicographic order.  In text a setup is ``tile:chips`` by slot, ``8:4,3:1,9:6``; in a
+half-placed board ``?`` stands for what is not placed yet: ``8:4,?:1,?``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from solver.rules import Game, InputError
+
+__all__ = [
+    "PartialSetup",
+    "Setup",
+    "complete_setup",
+    "count_completions",
+    "count_setups",
+    "decode_setup",
+    "draw_composition",
+    "draw_order",
+    "draw_setup",
+    "draw_uniform",
+    "encode_setup",
+    "list_setups",
+]
+
+_PART = re.compile(r"(\d{1,6}|\?)(?::(\d{1,6}|\?))?")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One player's tiles and chips by slot.
+
+    Examples
+    --------
+    >>> setup = Setup.parse("1:2,0:1", Game(2, 3))
+    >>> setup.tiles, setup.chips, str(setup)
+    ((1, 0), (2, 1), '1:2,0:1')
+    """
+
+    tiles: tuple[int, ...]
+    chips: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return ",".join(f"{t}:{c}" for t, c in zip(self.tiles, self.chips, strict=True))
+
+    @classmethod
+    def parse(cls, text: str, game: Game) -> Setup:
+        """Read a whole setup; raise :class:`InputError` naming the first thing wrong."""
+        partial = PartialSetup.parse(text, game)
+        for slot, (tile, chips) in enumerate(zip(partial.tiles, partial.chips, strict=True), 1):
+            if tile is None or chips is None:
+                raise InputError(f"setup {text!r}: slot {slot} is not placed; write tile:chips")
+        return cls(
+            tuple(t for t in partial.tiles if t is not None),
+            tuple(c for c in partial.chips if c is not None),
+        )
+
+
+@dataclass(frozen=True)
+class PartialSetup:
+    """A board being placed: ``None`` where a tile or a stack is still open.
+
+    Examples
+    --------
+    >>> PartialSetup.parse("1:?,?", Game(2, 3))
+    PartialSetup(tiles=(1, None), chips=(None, None))
+    """
+
+    tiles: tuple[int | None, ...]
+    chips: tuple[int | None, ...]
+
+    @classmethod
+    def parse(cls, text: str, game: Game) -> PartialSetup:
+        """Read a board with ``?`` for open places; slots left out at the end are open."""
+        n, c = game.num_tiles, game.num_chips
+        tokens = [token.strip() for token in text.split(",")] if text.strip() else []
+        if len(tokens) > n:
+            raise InputError(f"setup {text!r}: {len(tokens)} slots, but {game.name} has {n}")
+        tiles: list[int | None] = []
+        chips: list[int | None] = []
+        for slot, token in enumerate(tokens, 1):
+            found = _PART.fullmatch(token)
+            if not found:
+                raise InputError(
+                    f"setup {text!r}: {token!r} in slot {slot} is not tile:chips, such as 8:4"
+                )
+            tile = None if found[1] == "?" else int(found[1])
+            stack = None if found[2] in (None, "?") else int(found[2])
+            if tile is not None and tile >= n:
+                raise InputError(f"setup {text!r}: tile {tile} in slot {slot}; tiles are 0-{n - 1}")
+            if tile is not None and tile in tiles:
+                raise InputError(f"setup {text!r}: tile {tile} is placed twice")
+            if stack == 0:
+                raise InputError(f"setup {text!r}: slot {slot} is left bare; it needs 1 chip")
+            tiles.append(tile)
+            chips.append(stack)
+        tiles += [None] * (n - len(tiles))
+        chips += [None] * (n - len(chips))
+        placed = sum(stack or 0 for stack in chips)
+        num_open = chips.count(None)
+        if num_open == 0 and placed != c:
+            raise InputError(f"setup {text!r}: {placed} chips placed, but {game.name} has {c}")
+        if placed + num_open > c:
+            raise InputError(
+                f"setup {text!r}: {placed} chips placed leave {c - placed} "
+                f"for {num_open} open slots, which need 1 each"
+            )
+        return cls(tuple(tiles), tuple(chips))
+
+
+def count_setups(game: Game) -> int:
+    """Return the number of setups a player has.
+
+    Examples
+    --------
+    >>> count_setups(Game(10, 30))
+    36342450144000
+    """
+    return math.factorial(game.num_tiles) * math.comb(game.num_chips - 1, game.num_tiles - 1)
+
+
+def list_setups(game: Game) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return all setups in numbered order as ``(tiles, chips)``, int64 of shape (setups, N)."""
+    n, c = game.num_tiles, game.num_chips
+    orders = np.array(list(itertools.permutations(range(n))), np.int64)
+    cuts = np.array(list(itertools.combinations(range(1, c), n - 1)), np.int64)
+    cuts = cuts.reshape(math.comb(c - 1, n - 1), n - 1)
+    edges = np.hstack([np.zeros((len(cuts), 1), np.int64), cuts, np.full((len(cuts), 1), c)])
+    compositions = np.diff(edges, axis=1)
+    return np.repeat(orders, len(compositions), axis=0), np.tile(compositions, (len(orders), 1))
+
+
+def encode_setup(setup: Setup, game: Game) -> int:
+    """Return the number of a setup, from 0 to ``count_setups(game) - 1``."""
+    n, c = game.num_tiles, game.num_chips
+    order = 0
+    left = list(range(n))
+    for tile in setup.tiles:
+        order = order * len(left) + left.index(tile)
+        left.remove(tile)
+    composition = 0
+    chips_left = c
+    for slot, stack in enumerate(setup.chips[:-1]):
+        parts = n - 1 - slot
+        composition += sum(math.comb(chips_left - s - 1, parts - 1) for s in range(1, stack))
+        chips_left -= stack
+    return order * math.comb(c - 1, n - 1) + composition
+
+
+def decode_setup(number: int, game: Game) -> Setup:
+    """Return the setup with this number; the inverse of :func:`encode_setup`.
+
+    Examples
+    --------
+    >>> str(decode_setup(encode_setup(Setup((1, 0), (2, 1)), Game(2, 3)), Game(2, 3)))
+    '1:2,0:1'
+    """
+    n, c = game.num_tiles, game.num_chips
+    if not 0 <= number < count_setups(game):
+        raise InputError(f"setup number {number}: {game.name} has 0 to {count_setups(game) - 1}")
+    order, composition = divmod(number, math.comb(c - 1, n - 1))
+    left = list(range(n))
+    tiles = []
+    for slot in range(n):
+        place, order = divmod(order, math.factorial(n - 1 - slot))
+        tiles.append(left.pop(place))
+    chips = []
+    chips_left = c
+    for slot in range(n - 1):
+        parts = n - 1 - slot
+        stack = 1
+        while composition >= (ways := math.comb(chips_left - stack - 1, parts - 1)):
+            composition -= ways
+            stack += 1
+        chips.append(stack)
+        chips_left -= stack
+    return Setup(tuple(tiles), (*chips, chips_left))
+
+
+@njit(cache=True, nogil=True)
+def draw_order(rng, items):
+    """Shuffle ``items`` in place, uniformly."""
+    for last in range(items.shape[0] - 1, 0, -1):
+        other = int(rng.random() * (last + 1))
+        items[last], items[other] = items[other], items[last]
+
+
+@njit(cache=True, nogil=True)
+def draw_composition(rng, total, parts):
+    """Fill ``parts`` with positive numbers that sum to ``total``, uniformly over all such."""
+    num_cuts = parts.shape[0] - 1
+    part = 0
+    last_cut = 0
+    for place in range(1, total):
+        if rng.random() * (total - place) < num_cuts - part:
+            parts[part] = place - last_cut
+            last_cut = place
+            part += 1
+    parts[num_cuts] = total - last_cut
+
+
+@njit(cache=True, nogil=True)
+def draw_uniform(rng, num_chips, tiles, chips):
+    """Fill ``tiles`` and ``chips`` (int64, shape (N,)) with a setup uniform over all."""
+    for slot in range(tiles.shape[0]):
+        tiles[slot] = slot
+    draw_order(rng, tiles)
+    draw_composition(rng, num_chips, chips)
+
+
+def draw_setup(game: Game, rng: np.random.Generator) -> Setup:
+    """Return a setup uniform over all of them."""
+    return complete_setup(
+        PartialSetup((None,) * game.num_tiles, (None,) * game.num_tiles), game, rng
+    )
+
+
+def complete_setup(partial: PartialSetup, game: Game, rng: np.random.Generator) -> Setup:
+    """Return a completion of a half-placed board, uniform over all completions."""
+    left = np.array([t for t in range(game.num_tiles) if t not in partial.tiles], np.int64)
+    draw_order(rng, left)
+    open_chips = np.zeros(partial.chips.count(None), np.int64)
+    if len(open_chips):
+        draw_composition(rng, game.num_chips - sum(s or 0 for s in partial.chips), open_chips)
+    next_tile, next_stack = iter(left.tolist()), iter(open_chips.tolist())
+    return Setup(
+        tuple(next(next_tile) if t is None else t for t in partial.tiles),
+        tuple(next(next_stack) if s is None else s for s in partial.chips),
+    )
+
+
+def count_completions(partial: PartialSetup, game: Game) -> int:
+    """Return how many setups a half-placed board can still become."""
+    left = game.num_chips - sum(stack or 0 for stack in partial.chips)
+    num_open = partial.chips.count(None)
+    ways = math.comb(left - 1, num_open - 1) if num_open else 1
+    return math.factorial(partial.tiles.count(None)) * ways

@@ -1,0 +1,221 @@
+"""A strategy that compiled code can play: how to draw a setup, and when to match.
+
+Everything that plays, judges or advises asks the functions of this module, whatever the strategy
+is made of.  A :class:`Strategy` names its kind of setup part and of decision part and holds the
+arrays of both; parts not in use are empty arrays.  It serves both seats, since the game is
+symmetric.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from solver.abstraction import decision_key
+from solver.infostate import infostate_key, observe
+from solver.memoryless import draw_memoryless, memoryless_prob
+from solver.rules import FOLD, MATCH, colour, is_decided, utility
+from solver.setups import draw_uniform
+
+__all__ = [
+    "CONSTANT",
+    "EXACT",
+    "FROM_COARSER",
+    "FROM_ENDING",
+    "FROM_NOTHING",
+    "FROM_TABLE",
+    "KEYED",
+    "LISTED",
+    "MEMORYLESS",
+    "UNIFORM",
+    "Strategy",
+    "draw_strategy_setup",
+    "make_strategy",
+    "match_prob",
+    "setup_prob",
+]
+
+UNIFORM, LISTED, MEMORYLESS = 0, 1, 2
+"""Kinds of setup part."""
+
+CONSTANT, EXACT, KEYED = 0, 1, 2
+"""Kinds of decision part."""
+
+FROM_TABLE, FROM_ENDING, FROM_COARSER, FROM_NOTHING = 0, 1, 2, 3
+"""Where a match probability came from: the strategy itself; computed, since nothing that matters
+is hidden any more; a coarser key, since this one was never met; nowhere, so that folding is
+assumed."""
+
+
+class Strategy(NamedTuple):
+    """A playable strategy for both seats of a game with N tiles and C chips.
+
+    Attributes
+    ----------
+    num_chips : int
+        C.
+    is_win : bool
+        Whether the objective is ``win``.
+    setup_kind, decision_kind : int
+        What the arrays below hold.
+    setup_tiles, setup_chips : ndarray of int64, shape (setups, N)
+        LISTED: the setups of positive probability.
+    setup_cumulative : ndarray of float64, shape (setups,)
+        LISTED: running sums of their probabilities; the last is 1.
+    model : ndarray of float32, shape (entries,)
+        MEMORYLESS: see :mod:`solver.memoryless`.
+    offsets : ndarray of int64, shape (2**N, C + 1)
+        MEMORYLESS: where its rows start.
+    match_constant : float
+        CONSTANT: the probability of matching, always.
+    keys : ndarray of uint64, shape (infostates,)
+        EXACT: infostate keys in increasing order.
+    match : ndarray of float64, shape (infostates,) or (keys,)
+        EXACT, KEYED: the probability of matching.
+    source : ndarray of uint8, shape (keys,)
+        KEYED: where each number in ``match`` came from.
+    """
+
+    num_chips: int
+    is_win: bool
+    setup_kind: int
+    decision_kind: int
+    setup_tiles: NDArray[np.int64]
+    setup_chips: NDArray[np.int64]
+    setup_cumulative: NDArray[np.float64]
+    model: NDArray[np.float32]
+    offsets: NDArray[np.int64]
+    match_constant: float
+    keys: NDArray[np.uint64]
+    match: NDArray[np.float64]
+    source: NDArray[np.uint8]
+
+
+def make_strategy(num_tiles: int, num_chips: int, is_win: bool, **parts: object) -> Strategy:
+    """Return a strategy from the parts it uses; the rest is empty.
+
+    Without parts: setups uniform over all, and never a match.
+
+    Examples
+    --------
+    >>> make_strategy(3, 6, True, match_constant=0.5).decision_kind == CONSTANT
+    True
+    """
+    values: dict[str, object] = {
+        "num_chips": num_chips,
+        "is_win": is_win,
+        "setup_kind": UNIFORM,
+        "decision_kind": CONSTANT,
+        "setup_tiles": np.zeros((0, num_tiles), np.int64),
+        "setup_chips": np.zeros((0, num_tiles), np.int64),
+        "setup_cumulative": np.zeros(0),
+        "model": np.zeros(0, np.float32),
+        "offsets": np.zeros((0, num_chips + 1), np.int64),
+        "match_constant": 0.0,
+        "keys": np.zeros(0, np.uint64),
+        "match": np.zeros(0),
+        "source": np.zeros(0, np.uint8),
+    }
+    unknown = parts.keys() - values.keys()
+    if unknown:
+        raise TypeError(f"a strategy has no part {sorted(unknown)}")
+    return Strategy(**(values | parts))  # type: ignore[arg-type]
+
+
+@njit(cache=True, nogil=True)
+def draw_strategy_setup(strategy, rng, tiles, chips):
+    """Fill ``tiles`` and ``chips`` (int64, shape (N,)) with a setup drawn from the strategy."""
+    if strategy.setup_kind == MEMORYLESS:
+        draw_memoryless(strategy.model, strategy.offsets, rng, tiles, chips)
+    elif strategy.setup_kind == LISTED:
+        row = np.searchsorted(strategy.setup_cumulative, rng.random(), side="right")
+        row = min(row, strategy.setup_cumulative.shape[0] - 1)
+        tiles[:] = strategy.setup_tiles[row]
+        chips[:] = strategy.setup_chips[row]
+    else:
+        draw_uniform(rng, strategy.num_chips, tiles, chips)
+
+
+@njit(cache=True, nogil=True)
+def setup_prob(strategy, tiles, chips):
+    """Return the probability with which the strategy places this setup (one player's rows)."""
+    n = tiles.shape[0]
+    if strategy.setup_kind == MEMORYLESS:
+        return memoryless_prob(strategy.model, strategy.offsets, tiles, chips)
+    if strategy.setup_kind == LISTED:
+        before = 0.0
+        for row in range(strategy.setup_cumulative.shape[0]):
+            same = True
+            for slot in range(n):
+                if (
+                    strategy.setup_tiles[row, slot] != tiles[slot]
+                    or strategy.setup_chips[row, slot] != chips[slot]
+                ):
+                    same = False
+                    break
+            if same:
+                return strategy.setup_cumulative[row] - before
+            before = strategy.setup_cumulative[row]
+        return 0.0
+    ways = 1.0
+    for slot in range(n - 1):
+        ways *= (n - slot) * (strategy.num_chips - 1 - slot) / (n - 1 - slot)
+    return 1.0 / ways
+
+
+@njit(cache=True, nogil=True)
+def match_prob(strategy, board, slot, player):
+    """Return ``(probability, source)``: how likely ``player`` is to match in ``slot``.
+
+    ``slot`` is open, and ``player`` has fewer chips there and could pay the gap.  Only what that
+    player can see is read from the board.
+    """
+    if strategy.decision_kind == CONSTANT:
+        return strategy.match_constant, FROM_TABLE
+    if strategy.is_win and is_decided(board.winnings[0], board.winnings[1], strategy.num_chips):
+        return 0.0, FROM_ENDING  # decided: the winner only has to spend nothing
+    if strategy.decision_kind == EXACT:
+        observation = np.empty((board.tiles.shape[1], 4), np.int64)
+        observe(board, slot, player, observation)
+        key = infostate_key(observation)
+        row = np.searchsorted(strategy.keys, key)
+        if row < strategy.keys.shape[0] and strategy.keys[row] == key:
+            return strategy.match[row], FROM_TABLE
+    better = last_slot_choice(board, slot, player, strategy.num_chips, strategy.is_win)
+    if better >= 0:
+        return float(better), FROM_ENDING
+    if strategy.decision_kind == EXACT:
+        return 0.0, FROM_NOTHING
+    row = decision_key(board, slot, player, strategy.num_chips)
+    return strategy.match[row], np.int64(strategy.source[row])
+
+
+@njit(cache=True, nogil=True)
+def last_slot_choice(board, slot, player, num_chips, is_win):
+    """Return the better action in the last slot if the opponent's tile there is certain, else -1.
+
+    It is certain when the opponent folded no tile of its colour: all others have been shown.
+    """
+    n = board.tiles.shape[1]
+    if slot < n - 1:
+        return -1
+    opponent = 1 - player
+    for s in range(slot):
+        if board.shown[s] == 0 and colour(board.tiles[opponent, s]) == colour(
+            board.tiles[opponent, slot]
+        ):
+            return -1
+    mine = board.chips[player, slot]
+    stake = board.chips[opponent, slot]
+    folded = board.winnings[player]
+    matched = folded - (stake - mine)
+    if board.tiles[player, slot] > board.tiles[opponent, slot]:
+        matched += 2 * stake
+    elif board.tiles[player, slot] == board.tiles[opponent, slot]:
+        matched += stake
+    if utility(matched, num_chips, is_win) > utility(folded, num_chips, is_win):
+        return MATCH
+    return FOLD

@@ -1,0 +1,1 @@
+"""OpenSpiel games; importing the package registers them."""
