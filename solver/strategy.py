@@ -15,12 +15,14 @@ from numba import njit
 from numpy.typing import NDArray
 
 from solver.abstraction import decision_key
+from solver.heuristic import thumb_choice
 from solver.infostate import infostate_key, observe
 from solver.memoryless import draw_memoryless, memoryless_prob
 from solver.rules import FOLD, MATCH, colour, is_decided, utility
-from solver.setups import draw_uniform
+from solver.setups import draw_order, draw_uniform
 
 __all__ = [
+    "BY_TILE",
     "CONSTANT",
     "EXACT",
     "FROM_COARSER",
@@ -30,6 +32,7 @@ __all__ = [
     "KEYED",
     "LISTED",
     "MEMORYLESS",
+    "THUMB",
     "UNIFORM",
     "Strategy",
     "draw_strategy_setup",
@@ -38,11 +41,11 @@ __all__ = [
     "setup_prob",
 ]
 
-UNIFORM, LISTED, MEMORYLESS = 0, 1, 2
-"""Kinds of setup part."""
+UNIFORM, LISTED, MEMORYLESS, BY_TILE = 0, 1, 2, 3
+"""Kinds of setup part.  BY_TILE: each tile has its chips, and the order is uniform."""
 
-CONSTANT, EXACT, KEYED = 0, 1, 2
-"""Kinds of decision part."""
+CONSTANT, EXACT, KEYED, THUMB = 0, 1, 2, 3
+"""Kinds of decision part.  THUMB: the rules of thumb of :mod:`solver.heuristic`."""
 
 FROM_TABLE, FROM_ENDING, FROM_COARSER, FROM_NOTHING = 0, 1, 2, 3
 """Where a match probability came from: the strategy itself; computed, since nothing that matters
@@ -69,6 +72,8 @@ class Strategy(NamedTuple):
         MEMORYLESS: see :mod:`solver.memoryless`.
     offsets : ndarray of int64, shape (2**N, C + 1)
         MEMORYLESS: where its rows start.
+    tile_chips : ndarray of int64, shape (N,)
+        BY_TILE: the chips of each tile.
     match_constant : float
         CONSTANT: the probability of matching, always.
     keys : ndarray of uint64, shape (infostates,)
@@ -88,6 +93,7 @@ class Strategy(NamedTuple):
     setup_cumulative: NDArray[np.float64]
     model: NDArray[np.float32]
     offsets: NDArray[np.int64]
+    tile_chips: NDArray[np.int64]
     match_constant: float
     keys: NDArray[np.uint64]
     match: NDArray[np.float64]
@@ -114,6 +120,7 @@ def make_strategy(num_tiles: int, num_chips: int, is_win: bool, **parts: object)
         "setup_cumulative": np.zeros(0),
         "model": np.zeros(0, np.float32),
         "offsets": np.zeros((0, num_chips + 1), np.int64),
+        "tile_chips": np.zeros(0, np.int64),
         "match_constant": 0.0,
         "keys": np.zeros(0, np.uint64),
         "match": np.zeros(0),
@@ -135,6 +142,12 @@ def draw_strategy_setup(strategy, rng, tiles, chips):
         row = min(row, strategy.setup_cumulative.shape[0] - 1)
         tiles[:] = strategy.setup_tiles[row]
         chips[:] = strategy.setup_chips[row]
+    elif strategy.setup_kind == BY_TILE:
+        for slot in range(tiles.shape[0]):
+            tiles[slot] = slot
+        draw_order(rng, tiles)
+        for slot in range(tiles.shape[0]):
+            chips[slot] = strategy.tile_chips[tiles[slot]]
     else:
         draw_uniform(rng, strategy.num_chips, tiles, chips)
 
@@ -160,6 +173,13 @@ def setup_prob(strategy, tiles, chips):
                 return strategy.setup_cumulative[row] - before
             before = strategy.setup_cumulative[row]
         return 0.0
+    if strategy.setup_kind == BY_TILE:
+        orders = 1.0
+        for slot in range(n):
+            if strategy.tile_chips[tiles[slot]] != chips[slot]:
+                return 0.0
+            orders *= slot + 1
+        return 1.0 / orders
     ways = 1.0
     for slot in range(n - 1):
         ways *= (n - slot) * (strategy.num_chips - 1 - slot) / (n - 1 - slot)
@@ -177,6 +197,8 @@ def match_prob(strategy, board, slot, player):
         return strategy.match_constant, FROM_TABLE
     if strategy.is_win and is_decided(board.winnings[0], board.winnings[1], strategy.num_chips):
         return 0.0, FROM_ENDING  # decided: the winner only has to spend nothing
+    if strategy.decision_kind == THUMB:
+        return float(thumb_choice(board, slot, player, strategy.num_chips)), FROM_TABLE
     if strategy.decision_kind == EXACT:
         observation = np.empty((board.tiles.shape[1], 4), np.int64)
         observe(board, slot, player, observation)

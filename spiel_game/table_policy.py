@@ -1,0 +1,194 @@
+"""A :class:`solver.strategy.Strategy` as an OpenSpiel policy, so that OpenSpiel can judge it.
+
+The setup part gives, at each tile and each stack, the probability of placing it given what is
+placed already; after a partial setup of probability zero all legal actions are equally likely.
+The decision part answers match or fold, from a board rebuilt out of the state; where the game lets
+a player choose how to pay, the policy pays by the default rule, winnings first, then the latest
+tiles.  One strategy serves both seats.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyspiel
+from numpy.typing import NDArray
+from open_spiel.python import policy as policies
+
+from solver.rules import MATCH, Board, InputError
+from solver.strategy import BY_TILE, LISTED, MEMORYLESS, UNIFORM, Strategy, match_prob
+from spiel_game.betting_black_white import BettingBlackWhiteGame, BettingBlackWhiteState
+from spiel_game.position import (
+    DECIDE,
+    PULL,
+    Position,
+    default_choice,
+    options,
+    placed_tiles,
+)
+
+__all__ = ["StrategyPolicy", "board_of"]
+
+
+class StrategyPolicy(policies.Policy):
+    """The policy of a strategy, for both players.
+
+    Parameters
+    ----------
+    game : BettingBlackWhiteGame
+        As loaded by ``pyspiel.load_game``.
+    strategy : Strategy
+        For the same number of tiles and chips and the same objective.
+
+    Raises
+    ------
+    InputError
+        If the strategy is for another game.
+
+    Examples
+    --------
+    >>> import pyspiel
+    >>> from solver.strategy import make_strategy
+    >>> game = pyspiel.load_game("python_betting_black_white(num_tiles=2,num_chips=3)")
+    >>> policy = StrategyPolicy(game, make_strategy(2, 3, True, match_constant=0.5))
+    >>> policy.action_probabilities(game.new_initial_state())
+    {0: 0.5, 1: 0.5}
+    """
+
+    def __init__(self, game: BettingBlackWhiteGame, strategy: Strategy) -> None:
+        super().__init__(game, [0, 1])
+        rules = game.rules
+        num_tiles = strategy.setup_tiles.shape[1]
+        fits = (num_tiles, strategy.num_chips) == (rules.num_tiles, rules.num_chips)
+        if not fits or bool(strategy.is_win) != rules.is_win:
+            objective = "win" if strategy.is_win else "chips"
+            raise InputError(
+                f"strategy for {num_tiles}x{strategy.num_chips} with objective {objective}: "
+                f"the game is {rules.name} with objective {rules.objective}"
+            )
+        self.strategy = strategy
+        self._setup_probs = np.diff(strategy.setup_cumulative, prepend=0.0)
+
+    def action_probabilities(
+        self, state: BettingBlackWhiteState, player_id: int | None = None
+    ) -> dict[int, float]:
+        """Return the probability of each legal action of the player to move."""
+        position = state.position
+        if position.phase == DECIDE:
+            prob, _ = match_prob(self.strategy, board_of(position), position.slot, position.player)
+            return {1 - MATCH: 1.0 - float(prob), MATCH: float(prob)}
+        allowed = options(position)
+        if position.phase == PULL:
+            choice = default_choice(position)
+            return {action: float(action == choice) for action in allowed}
+        weights = self._placement_weights(position, allowed)
+        total = math.fsum(weights)
+        if total <= 0.0:
+            return dict.fromkeys(allowed, 1.0 / len(allowed))
+        return {action: w / total for action, w in zip(allowed, weights, strict=True)}
+
+    def tabular(self) -> pyspiel.TabularPolicy:
+        """Return the same policy as a table of every infostate, for OpenSpiel's C++ judges.
+
+        They run far faster over ``pyspiel.convert_to_cached_tree(game)``, whose states only a
+        table can answer.  Walks the whole game: for small ones.
+        """
+        table: dict[str, list[tuple[int, float]]] = {}
+
+        def walk(state: BettingBlackWhiteState) -> None:
+            if state.is_terminal():
+                return
+            infostate = state.information_state_string()
+            if infostate not in table:
+                table[infostate] = list(self.action_probabilities(state).items())
+            for action in state.legal_actions():
+                walk(state.child(action))
+
+        walk(self.game.new_initial_state())
+        return pyspiel.TabularPolicy(table)
+
+    def _placement_weights(self, position: Position, allowed: tuple[int, ...]) -> list[float]:
+        """Return numbers in proportion to the probabilities of the next tile or stack."""
+        kind = self.strategy.setup_kind
+        placed = position.placed[position.player]
+        if kind == UNIFORM:
+            return _uniform_weights(position, placed, allowed)
+        if kind == MEMORYLESS:
+            return _memoryless_weights(self.strategy, position, placed, allowed)
+        if kind == LISTED:
+            return self._listed_weights(placed, allowed)
+        if kind == BY_TILE:
+            return _by_tile_weights(self.strategy.tile_chips, placed, allowed)
+        raise InputError(f"setup part of kind {kind}: a policy can be made of kinds 0 to 3")
+
+    def _listed_weights(self, placed: tuple[int, ...], allowed: tuple[int, ...]) -> list[float]:
+        fits = np.ones(len(self._setup_probs), bool)
+        for place, value in enumerate(placed):
+            fits &= self._column(place) == value
+        column = self._column(len(placed))[fits]
+        probs = self._setup_probs[fits]
+        return [float(probs[column == action].sum()) for action in allowed]
+
+    def _column(self, place: int) -> NDArray[np.int64]:
+        """Return the ``place``-th number of each listed setup: tile, chips, tile, chips, ..."""
+        part = self.strategy.setup_chips if place % 2 else self.strategy.setup_tiles
+        return part[:, place // 2]
+
+
+def _uniform_weights(
+    position: Position, placed: tuple[int, ...], allowed: tuple[int, ...]
+) -> list[float]:
+    """Count the completions behind each choice; all tiles have equally many."""
+    if len(placed) % 2 == 0:
+        return [1.0] * len(allowed)
+    num_later = position.game.num_tiles - 1 - len(placed) // 2
+    left = position.game.num_chips - sum(placed[1::2])
+    return [float(math.comb(left - stack - 1, num_later - 1)) for stack in allowed]
+
+
+def _memoryless_weights(
+    strategy: Strategy, position: Position, placed: tuple[int, ...], allowed: tuple[int, ...]
+) -> list[float]:
+    """Read the row of the tiles and chips left; a tile's weight is the sum over its stacks."""
+    num_placed = len(placed) // 2
+    before = placed[: 2 * num_placed : 2]
+    tiles_left = [tile for tile in range(position.game.num_tiles) if tile not in before]
+    left = position.game.num_chips - sum(placed[1::2])
+    width = left - len(tiles_left) + 1
+    begin = strategy.offsets[sum(1 << tile for tile in tiles_left), left]
+    row = strategy.model[begin : begin + len(tiles_left) * width].astype(np.float64)
+    stacks = row.reshape(len(tiles_left), width)
+    if len(placed) % 2 == 0:
+        return [float(total) for total in stacks.sum(axis=1)]
+    return [float(prob) for prob in stacks[tiles_left.index(placed[-1])]]
+
+
+def _by_tile_weights(
+    tile_chips: NDArray[np.int64], placed: tuple[int, ...], allowed: tuple[int, ...]
+) -> list[float]:
+    """Each tile has its chips and the order is uniform; nothing fits after another stack."""
+    stacks = zip(placed[::2], placed[1::2], strict=False)
+    if any(tile_chips[tile] != stack for tile, stack in stacks):
+        return [0.0] * len(allowed)
+    if len(placed) % 2 == 0:
+        return [1.0] * len(allowed)
+    return [float(stack == tile_chips[placed[-1]]) for stack in allowed]
+
+
+def board_of(position: Position) -> Board:
+    """Return the position as the board of :mod:`solver.rules` (setups complete)."""
+    num_tiles = position.game.num_tiles
+    shown = np.zeros(num_tiles, np.int64)
+    pulled = np.zeros((2, num_tiles), np.int64)
+    for slot, result in enumerate(position.results):
+        shown[slot] = result.folder < 0
+        if result.matcher >= 0:
+            pulled[result.matcher, slot] = sum(result.taken)
+    return Board(
+        np.array([placed_tiles(position, player) for player in (0, 1)], np.int64),
+        np.array(position.chips, np.int64),
+        np.array(position.winnings, np.int64),
+        shown,
+        pulled,
+    )
