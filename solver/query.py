@@ -1,0 +1,350 @@
+"""Advice for a situation: what each action is worth against an opponent who plays a strategy.
+
+The opponent's hidden part is a posterior: the strategy's setups, weighted by the probability of
+everything the opponent did.  Where what it may hold can be listed, the values are those of an
+exact best response from here on; else they are sampled.  See :mod:`solver.posterior`,
+:mod:`solver.reply` and :mod:`solver.sampled_reply`.
+
+Where the strategy never does what the opponent did, the posterior is taken over the strategy's
+setups without regard to its decisions; if no such setup fits either, over all setups that fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver.abstraction import decision_key
+from solver.infostate import infostate_key, observe
+from solver.posterior import (
+    Holdings,
+    Remainders,
+    count_remainders,
+    filter_remainders,
+    list_remainders,
+    weigh_setups,
+)
+from solver.reply import VALUE, best_reply
+from solver.rules import (
+    CHOICE,
+    FOLD,
+    FORCED_FOLD,
+    MATCH,
+    SHOW,
+    Board,
+    Game,
+    InputError,
+    classify,
+    pull_latest,
+)
+from solver.sampled_reply import sampled_reply
+from solver.setups import count_setups, list_setups
+from solver.situation import Situation
+from solver.strategy import (
+    EXACT,
+    FROM_COARSER,
+    FROM_NOTHING,
+    KEYED,
+    LISTED,
+    Strategy,
+    make_strategy,
+    match_prob,
+    setup_prob,
+)
+
+__all__ = ["ActionValue", "Advice", "query"]
+
+EXACT_LIMIT = 20_000
+"""Most holdings of the opponent for which the best response is computed exactly."""
+
+_NAMES = {FOLD: "fold", MATCH: "match"}
+
+
+@dataclass(frozen=True)
+class ActionValue:
+    """What an action is worth if I play on as well as I can.
+
+    Attributes
+    ----------
+    action : {'match', 'fold'}
+        The action.
+    pulls : dict of int to int
+        Chips that come off each later slot, counted from 1; winnings pay the rest.
+    value : float
+        My utility.
+    win, draw, loss : float
+        Probabilities; they sum to 1.
+    table_probability : float
+        How often the strategy itself takes this action.
+    """
+
+    action: Literal["match", "fold"]
+    pulls: dict[int, int]
+    value: float
+    win: float
+    draw: float
+    loss: float
+    table_probability: float
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The answer to a query.
+
+    Attributes
+    ----------
+    decision : {'match', 'fold', 'none'}
+        The better action, or none where nothing is to be decided.
+    reason : str or None
+        Why not: equal stacks, opponent decides, forced fold.
+    actions : tuple of ActionValue
+        Every action that I have, better first; for a forced fold that one.
+    opponent_tile : dict of int to float
+        Probability of each number that the faced tile can be.
+    opponent_left : tuple of int
+        The opponent's numbers not shown so far.
+    known : bool
+        Whether the strategy meets this situation; if not, ``method`` says what was used instead.
+    visits : int, float or None
+        How often the strategy's solver met my infostate, if it was given.
+    method : str
+        How the values were found.
+    ci95 : tuple of float or None
+        95% confidence interval of the better action's value where it was sampled.
+    """
+
+    decision: Literal["match", "fold", "none"]
+    reason: str | None
+    actions: tuple[ActionValue, ...]
+    opponent_tile: dict[int, float]
+    opponent_left: tuple[int, ...]
+    known: bool
+    visits: int | float | None
+    method: str
+    ci95: tuple[float, float] | None
+
+    def to_json(self) -> dict[str, object]:
+        """Return the fields as plain values for JSON."""
+        return {
+            "decision": self.decision,
+            "reason": self.reason,
+            "actions": [
+                {**vars(action), "pulls": {str(s): chips for s, chips in action.pulls.items()}}
+                for action in self.actions
+            ],
+            "opponent_tile": {str(tile): prob for tile, prob in self.opponent_tile.items()},
+            "opponent_left": list(self.opponent_left),
+            "known": self.known,
+            "visits": self.visits,
+            "method": self.method,
+            "ci95": None if self.ci95 is None else list(self.ci95),
+        }
+
+
+def query(
+    strategy: Strategy,
+    situation: Situation,
+    game: Game,
+    *,
+    samples: int = 20_000,
+    seed: int = 0,
+    visits: NDArray[np.int64] | NDArray[np.float64] | None = None,
+) -> Advice:
+    """Return advice for a situation against an opponent who plays ``strategy``.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        The opponent's.
+    situation : Situation
+        Mine, in ``game``.
+    game : Game
+        With ``pulls='latest'``.
+    samples : int
+        Draws of what the opponent holds, where that cannot be listed.
+    seed : int
+        Seed of those draws; the same seed gives the same answer.
+    visits : ndarray, shape of ``strategy.match``, optional
+        How often the solver met each infostate or key.
+
+    Raises
+    ------
+    InputError
+        If an argument is outside its range.
+
+    Examples
+    --------
+    >>> from solver.bots import make_bot
+    >>> from solver.situation import parse_situation
+    >>> game = Game(2, 3)
+    >>> situation = parse_situation(game, me="1:2,0:1", history="b1f", facing="w2")
+    >>> advice = query(make_bot("bot:random", game), situation, game)
+    >>> advice.decision, [(a.action, a.value) for a in advice.actions]
+    ('fold', [('fold', 0.0), ('match', -1.0)])
+    """
+    if game.pulls != "latest":
+        raise InputError(f"pulls {game.pulls!r}: advice is given for latest")
+    if situation.game != game:
+        raise InputError(f"situation of {situation.game}: {game} was asked for")
+    if strategy.num_chips != game.num_chips or strategy.offsets.shape[1] != game.num_chips + 1:
+        raise InputError(f"strategy for {strategy.num_chips} chips: {game.name} was asked for")
+    if samples < 1:
+        raise InputError(f"samples {samples}: draw at least 1")
+    board = situation.board()
+    slot = situation.slot
+    posterior, setups, notes = _find_posterior(strategy, situation, game)
+    kind, player = classify(board, slot)
+    is_mine = player == 0
+    own_probs, own_visits = np.array([1.0, 0.0]), None
+    if kind == CHOICE and is_mine:
+        prob, source = match_prob(strategy, board, slot, 0)
+        own_probs = np.array([1.0 - prob, prob])
+        own_visits = _visits_of(strategy, board, slot, visits)
+        if source == FROM_COARSER:
+            notes.append("the table never met my infostate and answers from a coarser one")
+        elif source == FROM_NOTHING:
+            notes.append("the table has no answer for my infostate and folds")
+    method, ci95 = "exact", None
+    actions: tuple[ActionValue, ...] = ()
+    if is_mine:
+        if isinstance(posterior, Holdings) and len(posterior.weights) <= EXACT_LIMIT:
+            outcomes = best_reply(strategy, board, slot, posterior)
+        else:
+            rng = np.random.default_rng(seed)
+            reply = sampled_reply(
+                strategy, setups, board, slot, posterior, samples=samples, rng=rng
+            )
+            outcomes = reply.outcomes
+            best = int(outcomes[:, VALUE].argmax()) if kind == CHOICE else FOLD
+            mine = "learned on separate draws" if reply.is_learned[best] else "the table's own"
+            method = f"sampled: exact posterior, {reply.num_draws} draws, my later decisions {mine}"
+            ci95 = _interval(reply.batches[:, best])
+        actions = _action_values(situation, outcomes, own_probs, kind == CHOICE)
+    reason: str | None
+    if kind == SHOW:
+        reason = "equal stacks"
+    elif not is_mine:
+        reason = "opponent decides"
+    else:
+        reason = "forced fold" if kind == FORCED_FOLD else None
+    seen = {event.number for event in situation.events}
+    return Advice(
+        decision=actions[0].action if reason is None else "none",
+        reason=reason,
+        actions=actions,
+        opponent_tile=_tile_probs(posterior, situation),
+        opponent_left=tuple(tile for tile in range(game.num_tiles) if tile not in seen),
+        known=not notes,
+        visits=own_visits,
+        method="; ".join([method, *notes]),
+        ci95=ci95,
+    )
+
+
+def _find_posterior(
+    strategy: Strategy, situation: Situation, game: Game
+) -> tuple[Holdings | Remainders, Strategy, list[str]]:
+    """Return what the opponent may hold, the setups it was drawn from, and what had to be assumed.
+
+    The first of three readings that leaves anything possible: the strategy, its setups alone, all
+    setups alike.
+    """
+    uniform = make_strategy(game.num_tiles, game.num_chips, game.is_win)
+    readings = (
+        (strategy, strategy, None),
+        (None, strategy, "the opponent did what the table never does: its decisions were ignored"),
+        (None, uniform, "the table never sets up like this: all setups that fit were used alike"),
+    )
+    for decisions, setups, note in readings:
+        posterior = _posterior_under(decisions, setups, situation, game)
+        if len(posterior.weights):
+            return posterior, setups, [note] if note else []
+    raise AssertionError("a situation that was read fits some setup")
+
+
+def _posterior_under(
+    decisions: Strategy | None, setups: Strategy, situation: Situation, game: Game
+) -> Holdings | Remainders:
+    """Return the posterior under one reading, as a list where that is short enough."""
+    if setups.setup_kind == LISTED:
+        prior = np.diff(setups.setup_cumulative, prepend=0.0)
+        return weigh_setups(situation, decisions, setups.setup_tiles, setups.setup_chips, prior)
+    if count_setups(game) <= EXACT_LIMIT:
+        tiles, chips = list_setups(game)
+        rows = zip(tiles, chips, strict=True)
+        prior = np.array([setup_prob(setups, *row) for row in rows])
+        return weigh_setups(situation, decisions, tiles, chips, prior)
+    if decisions is not None and decisions.decision_kind == EXACT:
+        raise InputError(
+            f"strategy with a decision for each infostate: in {game.name} it needs listed setups"
+        )
+    remainders = filter_remainders(situation, decisions, setups)
+    if not len(remainders.weights):
+        return remainders
+    if count_remainders(remainders, setups) <= EXACT_LIMIT:
+        return list_remainders(remainders, situation, setups)
+    return remainders
+
+
+def _tile_probs(posterior: Holdings | Remainders, situation: Situation) -> dict[int, float]:
+    """Return the probability of each number that the faced tile can be."""
+    seen = {event.number for event in situation.events}
+    tiles = posterior.tiles
+    if isinstance(posterior, Holdings):
+        tiles = tiles[:, situation.slot]
+    probs = np.bincount(tiles, posterior.weights, situation.game.num_tiles)
+    candidates = range(situation.facing.colour, situation.game.num_tiles, 2)
+    return {tile: float(probs[tile]) for tile in candidates if tile not in seen}
+
+
+def _action_values(
+    situation: Situation, outcomes: NDArray[np.float64], own_probs: NDArray[np.float64], both: bool
+) -> tuple[ActionValue, ...]:
+    """Return the actions, the better one first; of equals the one that the table takes more."""
+    actions = []
+    for action in (FOLD, MATCH) if both else (FOLD,):
+        value, win, draw, loss = (float(x) for x in outcomes[action])
+        pulls = _default_pulls(situation) if action == MATCH else {}
+        prob = float(own_probs[action])
+        actions.append(ActionValue(_NAMES[action], pulls, value, win, draw, loss, prob))  # type: ignore[arg-type]
+    return tuple(sorted(actions, key=lambda a: (-round(a.value, 12), -a.table_probability)))
+
+
+def _default_pulls(situation: Situation) -> dict[int, int]:
+    """Return what a match takes off my later tiles by the default rule, by slot from 1."""
+    board, slot = situation.board(), situation.slot
+    before = board.chips[0].copy()
+    pull_latest(board, 0, slot)
+    taken = before - board.chips[0]
+    return {s + 1: int(taken[s]) for s in range(len(taken)) if taken[s]}
+
+
+def _visits_of(
+    strategy: Strategy,
+    board: Board,
+    slot: int,
+    visits: NDArray[np.int64] | NDArray[np.float64] | None,
+) -> int | float | None:
+    """Return how often the solver met my infostate; None if that was not recorded."""
+    if visits is None:
+        return None
+    if strategy.decision_kind == KEYED:
+        return visits[decision_key(board, slot, 0, strategy.num_chips)].item()
+    if strategy.decision_kind == EXACT:
+        observation = np.empty((len(board.shown), 4), np.int64)
+        observe(board, slot, 0, observation)
+        key = infostate_key(observation)
+        row = int(np.searchsorted(strategy.keys, np.uint64(key)))
+        is_met = row < len(strategy.keys) and strategy.keys[row] == key
+        return visits[row].item() if is_met else 0
+    return None
+
+
+def _interval(batches: NDArray[np.float64]) -> tuple[float, float]:
+    """Return a 95% confidence interval of the mean from independent batch means (Student's t)."""
+    half = 2.093 * float(batches.std(ddof=1)) / np.sqrt(len(batches))  # 19 degrees of freedom
+    mean = float(batches.mean())
+    return mean - float(half), mean + float(half)
