@@ -1,0 +1,179 @@
+"""Setups drawn from a strategy so that they complete a half-placed board.
+
+The draws are exact: from the strategy's own distribution given what has been placed.  Only for
+setup parts without a list or a model (bots) they are found by drawing until one fits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from solver.memoryless import nth_tile
+from solver.rules import Game
+from solver.setups import PartialSetup, Setup, complete_setup
+from solver.strategy import (
+    LISTED,
+    MEMORYLESS,
+    UNIFORM,
+    Strategy,
+    draw_strategy_setup,
+    setup_prob,
+)
+
+__all__ = ["DrawnSetups", "complete_from_strategy", "condition_model"]
+
+_OPEN = -1
+_TRIES = 200_000
+
+
+@dataclass(frozen=True)
+class DrawnSetups:
+    """Setups drawn from a strategy.
+
+    Attributes
+    ----------
+    setups : tuple of Setup
+        The draws, independent of each other.
+    probabilities : tuple of float
+        How likely the strategy is to place each (not given the half-placed board).
+    known : bool
+        False if the strategy never places such a board: then the draws are uniform over all
+        completions.
+    """
+
+    setups: tuple[Setup, ...]
+    probabilities: tuple[float, ...]
+    known: bool
+
+
+def complete_from_strategy(
+    strategy: Strategy, partial: PartialSetup, game: Game, rng: np.random.Generator, *, count: int
+) -> DrawnSetups:
+    """Draw ``count`` completions of a half-placed board from a strategy.
+
+    Examples
+    --------
+    >>> from solver.strategy import make_strategy
+    >>> game = Game(2, 3)
+    >>> board = PartialSetup.parse("1:2", game)
+    >>> drawn = complete_from_strategy(
+    ...     make_strategy(2, 3, True), board, game, np.random.default_rng(0), count=1
+    ... )
+    >>> str(drawn.setups[0]), round(drawn.probabilities[0], 6)
+    ('1:2,0:1', 0.25)
+    """
+    given = _condition(strategy, partial, game)
+    if given is None:
+        setups = [complete_setup(partial, game, rng) for _ in range(count)]
+        return _with_probabilities(strategy, setups, known=False)
+    if strategy.setup_kind == UNIFORM:
+        setups = [complete_setup(partial, game, rng) for _ in range(count)]
+        return _with_probabilities(strategy, setups, known=True)
+    setups = []
+    tiles, chips = np.zeros(game.num_tiles, np.int64), np.zeros(game.num_tiles, np.int64)
+    tries = 0
+    while len(setups) < count:
+        draw_strategy_setup(given, rng, tiles, chips)
+        tries += 1
+        drawn = Setup(tuple(tiles.tolist()), tuple(chips.tolist()))
+        if _fits(drawn, partial):
+            setups.append(drawn)
+        elif not setups and tries >= _TRIES:
+            uniform = [complete_setup(partial, game, rng) for _ in range(count)]
+            return _with_probabilities(strategy, uniform, known=False)
+    return _with_probabilities(strategy, setups, known=True)
+
+
+def _with_probabilities(strategy: Strategy, setups: list[Setup], *, known: bool) -> DrawnSetups:
+    probs = tuple(
+        float(setup_prob(strategy, np.array(s.tiles, np.int64), np.array(s.chips, np.int64)))
+        for s in setups
+    )
+    return DrawnSetups(tuple(setups), probs, known)
+
+
+def _fits(setup: Setup, partial: PartialSetup) -> bool:
+    return all(
+        wanted is None or wanted == placed
+        for wanted, placed in zip(
+            partial.tiles + partial.chips, setup.tiles + setup.chips, strict=True
+        )
+    )
+
+
+def _condition(strategy: Strategy, partial: PartialSetup, game: Game) -> Strategy | None:
+    """Return the strategy given the half-placed board; None if it never places such a board."""
+    tiles = np.array([_OPEN if t is None else t for t in partial.tiles], np.int64)
+    chips = np.array([_OPEN if c is None else c for c in partial.chips], np.int64)
+    if strategy.setup_kind == MEMORYLESS:
+        model, total = condition_model(strategy.model, strategy.offsets, tiles, chips)
+        return strategy._replace(model=model) if total > 0 else None
+    if strategy.setup_kind == LISTED:
+        fits = ((tiles == _OPEN) | (strategy.setup_tiles == tiles)).all(axis=1)
+        fits &= ((chips == _OPEN) | (strategy.setup_chips == chips)).all(axis=1)
+        probs = np.diff(strategy.setup_cumulative, prepend=0.0)[fits]
+        if not probs.sum() > 0:
+            return None
+        cumulative = np.cumsum(probs / probs.sum())
+        return strategy._replace(
+            setup_tiles=strategy.setup_tiles[fits],
+            setup_chips=strategy.setup_chips[fits],
+            setup_cumulative=cumulative / cumulative[-1],
+        )
+    return strategy
+
+
+@njit(cache=True, nogil=True)
+def condition_model(model, offsets, tiles, chips):
+    """Return ``(model, total)``: a memoryless model given a half-placed board.
+
+    Each entry is weighted by the probability that what follows it fits the board, worked out from
+    the last slot back; ``total`` is the probability that a draw fits at all.
+
+    Parameters
+    ----------
+    model, offsets
+        See :mod:`solver.memoryless`.
+    tiles, chips : ndarray of int64, shape (N,)
+        What is placed; -1 where a place is open.
+    """
+    n = tiles.shape[0]
+    num_chips = offsets.shape[1] - 1
+    given = np.zeros_like(model)
+    fit = np.zeros((offsets.shape[0], num_chips + 1))
+    for mask in range(1, offsets.shape[0]):  # a set comes after all of its subsets
+        num_left = 0
+        for tile in range(n):
+            num_left += (mask >> tile) & 1
+        slot = n - num_left
+        for left in range(num_left, num_chips + 1):
+            if num_left == 1:
+                last = nth_tile(mask, 0)
+                good_tile = tiles[slot] == -1 or tiles[slot] == last
+                good_chips = chips[slot] == -1 or chips[slot] == left
+                fit[mask, left] = 1.0 if good_tile and good_chips else 0.0
+                continue
+            row = offsets[mask, left]
+            if row < 0:
+                continue
+            width = left - num_left + 1
+            total = 0.0
+            for rank in range(num_left):
+                tile = nth_tile(mask, rank)
+                if tiles[slot] != -1 and tiles[slot] != tile:
+                    continue
+                for stack in range(1, width + 1):
+                    if chips[slot] != -1 and chips[slot] != stack:
+                        continue
+                    entry = row + rank * width + stack - 1
+                    weight = model[entry] * fit[mask ^ (1 << tile), left - stack]
+                    given[entry] = weight
+                    total += weight
+            fit[mask, left] = total
+            if total > 0:
+                for entry in range(row, row + num_left * width):
+                    given[entry] /= total
+    return given, fit[offsets.shape[0] - 1, num_chips]

@@ -1,0 +1,29 @@
+"""Strategy tables on disk: what stands in them, and how they are written and read.
+
+A table is a folder of a ``manifest.json`` and Parquet files.  :mod:`solver.table.manifest` says
+what the manifest holds, :mod:`solver.table.frames` turns solver arrays into the Parquet columns
+and back into a playable strategy, :mod:`solver.table.storage` writes and reads folders.
+"""
+
+from solver.table.frames import Table, exact_table, sampled_table
+from solver.table.manifest import FORMAT_VERSION, Manifest
+from solver.table.storage import (
+    check_writable,
+    load_checkpoint,
+    load_table,
+    read_manifest,
+    save_table,
+)
+
+__all__ = [
+    "FORMAT_VERSION",
+    "Manifest",
+    "Table",
+    "check_writable",
+    "exact_table",
+    "load_checkpoint",
+    "load_table",
+    "read_manifest",
+    "sampled_table",
+    "save_table",
+]

@@ -1,0 +1,345 @@
+"""A table's contents: from what a solver found to named columns, and back to a strategy.
+
+Exact tables
+    ``setup``: one row a setup, ``tile_1, chips_1, ..., probability``.  ``decisions``: one row an
+    infostate, ``slot``, then for each slot ``my_tile_s, my_chips_s, opp_tile_s, opp_chips_s`` (see
+    :mod:`solver.infostate`), ``match`` and ``reach``, the player's own probability of coming there.
+Sampled tables
+    ``setup``: ``tiles_left`` (a sum of ``2**tile``), ``chips_left``, ``tile``, ``chips``,
+    ``probability`` of putting that next.  ``decisions``: one row a key that was met: the features
+    of :mod:`solver.abstraction`, ``match`` and ``visits``.
+
+Slots count from 1 in these columns, as on the table in front of a player.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numba import njit
+from numpy.typing import NDArray
+
+from solver.abstraction import FEATURES, VERSION, feature_columns, feature_sizes, num_keys
+from solver.mccfr import fill_from_coarser
+from solver.infostate import infostate_key
+from solver.memoryless import nth_tile, row_offsets
+from solver.rules import Game, InputError
+from solver.setups import list_setups
+from solver.strategy import EXACT, KEYED, LISTED, MEMORYLESS, Strategy, make_strategy
+from solver.table.manifest import (
+    FORMAT_VERSION,
+    Abstraction,
+    Exploitability,
+    GameFacts,
+    Manifest,
+    package_versions,
+)
+
+__all__ = ["Table", "exact_table", "sampled_table"]
+
+_TOLERANCE = 1e-4
+"""How far probabilities in a file may be from summing to 1 (they are 32-bit in sampled tables)."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A strategy as rows, with its manifest.
+
+    Attributes
+    ----------
+    manifest : Manifest
+        ``rows`` and ``sha256`` are filled in when the table is written.
+    setup, decisions : polars.DataFrame
+        As the module says.
+    checkpoint : dict of ndarray or None
+        A solver's state, to go on from; not read back with the table.
+    """
+
+    manifest: Manifest
+    setup: pl.DataFrame
+    decisions: pl.DataFrame
+    checkpoint: dict[str, NDArray] | None = field(default=None, repr=False)
+
+    @property
+    def game(self) -> Game:
+        """The game that the table was computed for."""
+        return self.manifest.rules
+
+    @cached_property
+    def strategy(self) -> Strategy:
+        """The table as compiled code plays it; raises :class:`InputError` on impossible rows."""
+        if self.manifest.method == "exact":
+            return _exact_strategy(self)
+        return _sampled_strategy(self)
+
+    @cached_property
+    def visits(self) -> NDArray[np.int64]:
+        """How often each key was met, int64 of shape (keys,); empty for an exact table."""
+        if self.manifest.method == "exact":
+            return np.zeros(0, np.int64)
+        visits = np.zeros(num_keys(self.game.num_tiles), np.int64)
+        visits[_decision_keys(self)] = self.decisions["visits"].to_numpy()
+        return visits
+
+
+def _manifest(game: Game, exploitability: float | None, **facts: object) -> Manifest:
+    return Manifest(
+        format_version=FORMAT_VERSION,
+        game=GameFacts(
+            num_tiles=game.num_tiles,
+            num_chips=game.num_chips,
+            pulls=game.pulls,
+            objective=game.objective,
+        ),
+        exploitability=Exploitability(
+            kind="unknown" if exploitability is None else "exact", value=exploitability
+        ),
+        versions=package_versions(),
+        **facts,  # type: ignore[arg-type]
+    )
+
+
+def exact_table(
+    game: Game,
+    *,
+    setup_probs: NDArray[np.float64],
+    observations: NDArray[np.int16],
+    slots: NDArray[np.int64],
+    match: NDArray[np.float64],
+    reach: NDArray[np.float64],
+    algorithm: str,
+    iterations: int,
+    seconds: float,
+    exploitability: float | None,
+    command: str,
+    checkpoint: dict[str, NDArray] | None = None,
+) -> Table:
+    """Return the table of an exact solution.
+
+    Parameters
+    ----------
+    setup_probs : ndarray, shape (setups,)
+        In the order of :func:`solver.setups.list_setups`.
+    observations : ndarray, shape (infostates, N, 4)
+        What the player sees, as :func:`solver.infostate.observe` fills it.
+    slots : ndarray, shape (infostates,)
+        The open slot, from 0.
+    match, reach : ndarray, shape (infostates,)
+        Probability of matching; own probability of getting there.
+    """
+    tiles, chips = list_setups(game)
+    setup = {}
+    for s in range(game.num_tiles):
+        setup[f"tile_{s + 1}"] = tiles[:, s].astype(np.int16)
+        setup[f"chips_{s + 1}"] = chips[:, s].astype(np.int16)
+    decisions = {"slot": (slots + 1).astype(np.int16)}
+    for s in range(game.num_tiles):
+        for column, name in enumerate(_OBSERVED):
+            decisions[f"{name}_{s + 1}"] = observations[:, s, column].astype(np.int16)
+    return Table(
+        manifest=_manifest(
+            game,
+            exploitability,
+            method="exact",
+            algorithm=algorithm,
+            iterations=iterations,
+            seconds=round(seconds, 3),
+            seed=None,
+            abstraction=None,
+            command=command,
+        ),
+        setup=pl.DataFrame(setup | {"probability": setup_probs}),
+        decisions=pl.DataFrame(decisions | {"match": match, "reach": reach}),
+        checkpoint=checkpoint,
+    )
+
+
+_OBSERVED = ("my_tile", "my_chips", "opp_tile", "opp_chips")
+
+
+def sampled_table(
+    game: Game,
+    *,
+    model: NDArray[np.float32],
+    match: NDArray[np.float64],
+    visits: NDArray[np.int64],
+    algorithm: str,
+    options: dict[str, float],
+    iterations: int,
+    seconds: float,
+    seed: int,
+    command: str,
+    checkpoint: dict[str, NDArray] | None = None,
+) -> Table:
+    """Return the table of a sampled solution.
+
+    Parameters
+    ----------
+    model : ndarray, shape (entries,)
+        Memoryless setup probabilities, see :mod:`solver.memoryless`.
+    match : ndarray, shape (keys,)
+        Probability of matching by key, see :mod:`solver.abstraction`.
+    visits : ndarray, shape (keys,)
+        How often the solver met each key; rows of keys never met are left out.
+    """
+    offsets, size = row_offsets(game.num_tiles, game.num_chips)
+    tiles_left, chips_left, tile, chips = _model_columns(offsets, size)
+    met = np.flatnonzero(visits > 0)
+    features = feature_columns(game.num_tiles)
+    decisions: dict[str, NDArray] = {name: column[met] for name, column in features.items()}
+    decisions["slot"] = decisions["slot"] + 1
+    decisions["match"] = match[met].astype(np.float32)
+    decisions["visits"] = visits[met]
+    return Table(
+        manifest=_manifest(
+            game,
+            None,
+            method="mccfr",
+            algorithm=algorithm,
+            iterations=iterations,
+            seconds=round(seconds, 3),
+            seed=seed,
+            options=options,
+            abstraction=Abstraction(
+                setups="memoryless",
+                decisions=VERSION,
+                parameters=dict(zip(FEATURES, feature_sizes(game.num_tiles), strict=True)),
+            ),
+            command=command,
+        ),
+        setup=pl.DataFrame(
+            {
+                "tiles_left": tiles_left,
+                "chips_left": chips_left,
+                "tile": tile,
+                "chips": chips,
+                "probability": model,
+            }
+        ),
+        decisions=pl.DataFrame(decisions),
+        checkpoint=checkpoint,
+    )
+
+
+@njit(cache=True)
+def _model_columns(offsets, size):
+    """Return ``(tiles_left, chips_left, tile, chips)`` of each entry of a memoryless model."""
+    tiles_left = np.zeros(size, np.int32)
+    chips_left = np.zeros(size, np.int16)
+    tile = np.zeros(size, np.int16)
+    chips = np.zeros(size, np.int16)
+    for mask in range(offsets.shape[0]):
+        num_left = 0
+        for bit in range(20):
+            num_left += (mask >> bit) & 1
+        for left in range(offsets.shape[1]):
+            if offsets[mask, left] < 0:
+                continue
+            width = left - num_left + 1
+            for rank in range(num_left):
+                for stack in range(1, width + 1):
+                    entry = offsets[mask, left] + rank * width + stack - 1
+                    tiles_left[entry] = mask
+                    chips_left[entry] = left
+                    tile[entry] = nth_tile(mask, rank)
+                    chips[entry] = stack
+    return tiles_left, chips_left, tile, chips
+
+
+@njit(cache=True)
+def _keys_of(observations):
+    """Return the infostate key of each observation, shape (infostates, N, 4)."""
+    keys = np.zeros(observations.shape[0], np.uint64)
+    for row in range(observations.shape[0]):
+        keys[row] = infostate_key(observations[row])
+    return keys
+
+
+def _check_probabilities(values: NDArray, what: str) -> None:
+    if not (np.isfinite(values).all() and (values >= 0).all() and (values <= 1 + 1e-9).all()):
+        raise InputError(f"{what}: a number is not a probability, 0 to 1")
+
+
+def _exact_strategy(table: Table) -> Strategy:
+    game = table.game
+    n = game.num_tiles
+    tiles, chips = list_setups(game)
+    for s in range(n):
+        columns = table.setup[f"tile_{s + 1}"], table.setup[f"chips_{s + 1}"]
+        for column, wanted in zip(columns, (tiles[:, s], chips[:, s]), strict=True):
+            if not np.array_equal(column.to_numpy(), wanted):
+                raise InputError(f"setup.parquet: {column.name} does not list {game.name}'s setups")
+    probs = table.setup["probability"].to_numpy()
+    _check_probabilities(probs, "setup.parquet: probability")
+    if abs(probs.sum() - 1) > _TOLERANCE:
+        raise InputError(f"setup.parquet: probabilities sum to {probs.sum():.6g}, not 1")
+    match = table.decisions["match"].to_numpy()
+    _check_probabilities(match, "decisions.parquet: match")
+    observations = np.zeros((len(match), n, 4), np.int64)
+    for s in range(n):
+        for column, name in enumerate(_OBSERVED):
+            observations[:, s, column] = table.decisions[f"{name}_{s + 1}"].to_numpy()
+    keys = _keys_of(observations)
+    order = np.argsort(keys)
+    keys = keys[order]
+    if (keys[1:] == keys[:-1]).any():
+        raise InputError("decisions.parquet: two rows share an infostate key")
+    played = np.flatnonzero(probs > 0)
+    cumulative = np.cumsum(probs[played])
+    return make_strategy(
+        n,
+        game.num_chips,
+        game.is_win,
+        setup_kind=LISTED,
+        setup_tiles=tiles[played],
+        setup_chips=chips[played],
+        setup_cumulative=cumulative / cumulative[-1],
+        decision_kind=EXACT,
+        keys=keys,
+        match=match[order],
+    )
+
+
+def _decision_keys(table: Table) -> NDArray[np.int64]:
+    """Return the key of each row of a sampled table's decisions."""
+    sizes = feature_sizes(table.game.num_tiles)
+    steps = np.stack([table.decisions[name].to_numpy().astype(np.int64) for name in FEATURES])
+    steps[FEATURES.index("slot")] -= 1
+    if ((steps < 0) | (steps >= np.array(sizes)[:, None])).any():
+        raise InputError("decisions.parquet: a feature is outside its steps")
+    return np.ravel_multi_index(tuple(steps), sizes)
+
+
+def _sampled_strategy(table: Table) -> Strategy:
+    game = table.game
+    offsets, size = row_offsets(game.num_tiles, game.num_chips)
+    columns = _model_columns(offsets, size)
+    names = ("tiles_left", "chips_left", "tile", "chips")
+    for name, wanted in zip(names, columns, strict=True):
+        if not np.array_equal(table.setup[name].to_numpy(), wanted):
+            raise InputError(f"setup.parquet: {name} does not list {game.name}'s placements")
+    model = table.setup["probability"].to_numpy().astype(np.float32)
+    _check_probabilities(model, "setup.parquet: probability")
+    starts = np.sort(offsets[offsets >= 0])
+    if size and (np.abs(np.add.reduceat(model.astype(np.float64), starts) - 1) > _TOLERANCE).any():
+        raise InputError("setup.parquet: the probabilities of a row do not sum to 1")
+    match = table.decisions["match"].to_numpy().astype(np.float64)
+    _check_probabilities(match, "decisions.parquet: match")
+    keys = _decision_keys(table)
+    dense = np.zeros(num_keys(game.num_tiles))
+    dense[keys] = match
+    dense, source = fill_from_coarser(game.num_tiles, dense, table.visits)
+    return make_strategy(
+        game.num_tiles,
+        game.num_chips,
+        game.is_win,
+        setup_kind=MEMORYLESS,
+        model=model,
+        offsets=offsets,
+        decision_kind=KEYED,
+        match=dense,
+        source=source,
+    )

@@ -1,0 +1,116 @@
+"""The manifest of a table: what it is, how it was made, and the sums of its files."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from solver.rules import Game, InputError, Objective, Pulls
+
+__all__ = ["FORMAT_VERSION", "Abstraction", "Exploitability", "GameFacts", "Manifest"]
+
+FORMAT_VERSION = 1
+
+_PACKAGES = ("blackwhite", "numba", "numpy", "polars", "scipy")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class GameFacts(_Part):
+    """The game's parameters, as in :class:`solver.rules.Game`."""
+
+    num_tiles: int
+    num_chips: int
+    pulls: Pulls
+    objective: Objective
+
+
+class Exploitability(_Part):
+    """What the best response scores against the table, in utilities; null where not known.
+
+    ``kind`` is ``exact`` (by best response over the whole game) or ``unknown``.
+    """
+
+    kind: Literal["exact", "unknown"]
+    value: float | None
+
+
+class Abstraction(_Part):
+    """Which decisions a sampled table treats alike, and the family its setups come from."""
+
+    setups: str
+    decisions: str
+    parameters: dict[str, float | int | str | list[int] | list[float]]
+
+
+class Manifest(_Part):
+    """All that a table says of itself.
+
+    ``iterations`` and ``seconds`` count from the start, over all resumed runs; ``options`` are the
+    settings of the sampling.  ``rows`` and ``sha256`` have one entry for each Parquet file; ``sha256`` also covers the
+    checkpoint where there is one.
+    """
+
+    format_version: int
+    game: GameFacts
+    method: Literal["exact", "mccfr"]
+    algorithm: str
+    iterations: int = Field(ge=0)
+    seconds: float = Field(ge=0)
+    seed: int | None
+    options: dict[str, float | int | bool] = {}
+    exploitability: Exploitability
+    abstraction: Abstraction | None
+    rows: dict[str, int] = {}
+    sha256: dict[str, str] = {}
+    versions: dict[str, str]
+    command: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_version(cls, data: object) -> object:
+        found = data.get("format_version") if isinstance(data, dict) else None
+        if found != FORMAT_VERSION:
+            raise ValueError(f"format_version {found!r}; this program reads {FORMAT_VERSION}")
+        return data
+
+    @property
+    def rules(self) -> Game:
+        """The game as the solvers know it."""
+        return Game(**self.game.model_dump())
+
+    @classmethod
+    def read(cls, path: Path) -> Manifest:
+        """Read and check a manifest file; raise :class:`InputError` naming what is wrong in it."""
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise InputError(f"{path}: not a text file") from None
+        try:
+            manifest = cls.model_validate_json(text)
+            _ = manifest.rules
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            reason = first["msg"].removeprefix("Value error, ")
+            raise InputError(f"{path}: {where + ': ' if where else ''}{reason}") from None
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+        return manifest
+
+
+def package_versions() -> dict[str, str]:
+    """Return the versions of what computes a table."""
+    versions = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = "not installed"
+    return versions

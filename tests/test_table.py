@@ -1,0 +1,249 @@
+"""Tables on disk: round trips, damage, interruption."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from solver.cfr import solve_exact, strategy_of
+from solver.mccfr import solve_sampled
+from solver.rules import Game, InputError
+from solver.table import (
+    Table,
+    exact_table,
+    load_checkpoint,
+    load_table,
+    read_manifest,
+    sampled_table,
+    save_table,
+)
+
+
+def exact(game: Game, iterations: int = 30) -> Table:
+    found = solve_exact(game, iterations=iterations)
+    return exact_table(
+        game,
+        setup_probs=found.setup_probs,
+        observations=found.observations,
+        slots=found.slots,
+        match=found.match,
+        reach=found.reach,
+        algorithm=found.algorithm,
+        iterations=found.iterations,
+        seconds=found.seconds,
+        exploitability=found.exploitability,
+        command="a test",
+        checkpoint=found.state,
+    )
+
+
+def sampled(game: Game, iterations: int = 2000) -> Table:
+    found = solve_sampled(game, iterations=iterations, seed=3, threads=1)
+    return sampled_table(
+        game,
+        model=found.model,
+        match=found.match,
+        visits=found.visits,
+        algorithm="rm+",
+        options={"batch": 0},
+        iterations=found.iterations,
+        seconds=found.seconds,
+        seed=found.seed,
+        command="a test",
+        checkpoint=found.state,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    save_table(exact(Game(3, 5)), tmp_path / "table")
+    return tmp_path / "table"
+
+
+def same(first, second) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize(
+    "game", [Game(1, 1), Game(2, 5), Game(3, 6), Game(3, 5, "latest", "chips")]
+)
+def test_exact_table_plays_as_its_solution_after_a_round_trip(game, tmp_path):
+    found = solve_exact(game, iterations=30)
+    save_table(exact(game), tmp_path / "t")
+    table = load_table(tmp_path / "t")
+    assert table.game == game
+    assert table.manifest.exploitability.value == found.exploitability
+    assert same(table.strategy, strategy_of(found))
+
+
+@pytest.mark.parametrize("game", [Game(1, 1), Game(2, 2), Game(3, 6), Game(10, 30)])
+def test_sampled_table_plays_as_its_solution_after_a_round_trip(game, tmp_path):
+    found = solve_sampled(game, iterations=2000, seed=3, threads=1)
+    written = save_table(sampled(game), tmp_path / "t")
+    table = load_table(tmp_path / "t")
+    assert table.manifest == written
+    assert table.manifest.seed == 3
+    np.testing.assert_array_equal(table.visits, found.visits)
+    wanted = found.strategy()
+    np.testing.assert_array_equal(table.strategy.model, wanted.model)
+    np.testing.assert_array_equal(table.strategy.source, wanted.source)
+    np.testing.assert_allclose(table.strategy.match, wanted.match, atol=1e-7)
+
+
+def test_checkpoint_comes_back_as_it_was(folder):
+    state = load_checkpoint(folder)
+    assert state.keys() == exact(Game(3, 5)).checkpoint.keys()
+    assert all(
+        np.array_equal(state[name], array) for name, array in exact(Game(3, 5)).checkpoint.items()
+    )
+
+
+def test_files_open_with_any_parquet_tool_and_say_what_they_hold(folder):
+    setup = pl.read_parquet(folder / "setup.parquet")
+    assert setup.columns == [
+        "tile_1",
+        "chips_1",
+        "tile_2",
+        "chips_2",
+        "tile_3",
+        "chips_3",
+        "probability",
+    ]
+    assert setup.height == 36
+    assert setup["probability"].sum() == pytest.approx(1, abs=1e-12)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["rows"]["setup.parquet"] == 36
+    assert set(manifest["sha256"]) == {"setup.parquet", "decisions.parquet", "checkpoint.npz"}
+
+
+@pytest.mark.parametrize("name", ["setup.parquet", "decisions.parquet", "checkpoint.npz"])
+@pytest.mark.parametrize("damage", ["truncate", "change", "remove"])
+def test_damaged_file_is_refused_by_name(folder, name, damage):
+    file = folder / name
+    data = bytearray(file.read_bytes())
+    if damage == "truncate":
+        file.write_bytes(data[: len(data) // 2])
+    elif damage == "change":
+        data[len(data) // 2] ^= 1
+        file.write_bytes(data)
+    else:
+        file.unlink()
+    with pytest.raises(InputError, match=name):
+        (load_checkpoint if name == "checkpoint.npz" else load_table)(folder)
+
+
+def rewrite(folder: Path, change) -> None:
+    """Change a table's frames and write them back with right sums."""
+    table = load_table(folder)
+    setup, decisions = change(table.setup, table.decisions)
+    save_table(Table(table.manifest, setup, decisions), folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "wanted"),
+    [
+        (lambda s, d: (s.with_columns(probability=s["probability"] * 2), d), "sum to 2"),
+        (lambda s, d: (s.with_columns(probability=-s["probability"]), d), "not a probability"),
+        (lambda s, d: (s.reverse(), d), "tile_1 does not list"),
+        (lambda s, d: (s, d.with_columns(match=d["match"] + 2)), "match: a number"),
+        (lambda s, d: (s, pl.concat([d, d.head(1)])), "two rows share"),
+        (lambda s, d: (s, d.drop("match")), "match"),
+        (lambda s, d: (s, d.with_columns(match=pl.lit(None, pl.Float64))), "missing"),
+    ],
+)
+def test_impossible_rows_are_refused_although_the_sums_are_right(folder, change, wanted):
+    rewrite(folder, change)
+    with pytest.raises(InputError, match=wanted):
+        load_table(folder)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "wanted"),
+    [
+        ("format_version", 99, "format_version 99; this program reads 1"),
+        ("format_version", None, "format_version"),
+        ("method", "magic", "method"),
+        ("iterations", -1, "iterations"),
+        (
+            "game",
+            {"num_tiles": 9, "num_chips": 3, "pulls": "latest", "objective": "win"},
+            "chips 3",
+        ),
+        ("sha256", {}, "no sum for setup.parquet"),
+        ("rows", {}, "the manifest says None"),
+    ],
+)
+def test_wrong_manifest_is_refused_naming_the_field(folder, key, value, wanted):
+    file = folder / "manifest.json"
+    manifest = json.loads(file.read_text())
+    manifest[key] = value
+    file.write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match=wanted):
+        load_table(folder)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "\x00", '"a"'])
+def test_manifest_that_is_no_manifest_is_refused_by_name(folder, text):
+    (folder / "manifest.json").write_text(text)
+    with pytest.raises(InputError, match=r"manifest\.json"):
+        load_table(folder)
+
+
+def test_table_is_replaced_whole(folder):
+    save_table(sampled(Game(2, 3)), folder)
+    assert read_manifest(folder).method == "mccfr"
+    assert load_table(folder).game == Game(2, 3)
+    assert [entry.name for entry in folder.parent.iterdir()] == ["table"]
+
+
+def test_folder_with_anything_else_in_it_is_not_replaced(folder):
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"notes\.txt"):
+        save_table(exact(Game(2, 3)), folder)
+    assert load_table(folder).game == Game(3, 5)
+    assert (folder / "notes.txt").read_text() == "mine"
+
+
+def test_old_table_is_whole_when_the_writing_fails(folder, monkeypatch):
+    def fail(*_, **__):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Path, "write_bytes", fail)
+    with pytest.raises(OSError, match="disk full"):
+        save_table(exact(Game(2, 3)), folder)
+    monkeypatch.undo()
+    assert load_table(folder).game == Game(3, 5)
+    assert [entry.name for entry in folder.parent.iterdir()] == ["table"]
+
+
+def test_old_table_comes_back_when_a_run_was_killed_between_the_renames(folder):
+    folder.rename(folder.with_name(".table.old"))
+    assert load_table(folder).game == Game(3, 5)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+def test_table_is_whole_whenever_the_writer_is_killed(folder):
+    """Kill a process that rewrites the table over and over, at five moments."""
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from solver.table import load_table, save_table\n"
+        "table = load_table(Path(sys.argv[1])); print('ready', flush=True)\n"
+        "while True: save_table(table, Path(sys.argv[1]))\n"
+    )
+    for wait in (0.0, 0.003, 0.007, 0.013, 0.021):
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, str(folder)], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        signal.sigtimedwait([], wait)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+        assert load_table(folder).game == Game(3, 5)
