@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_strategies import DECISIONS, SETUPS, random_strategy
 
-from solver.best_response import best_response, evaluate, exploitability, is_feasible
+from solver.judge import best_response, evaluate, exploitability, is_feasible
 from solver.rules import Game, InputError
 from solver.setups import Setup, list_setups
 from solver.strategy import EXACT, LISTED, Strategy, make_strategy
@@ -219,7 +219,7 @@ def test_feasible_games_are_those_with_few_setups():
 def test_judge_runs_without_compilation():
     code = (
         "from solver.rules import Game; from solver.strategy import make_strategy;"
-        "from solver.best_response import best_response;"
+        "from solver.judge import best_response;"
         "found = best_response(make_strategy(2, 3, True, match_constant=0.5), Game(2, 3));"
         "print(found.value, found.setup)"
     )

@@ -11,8 +11,8 @@ from bridge import naive_strategy
 from linear_program import SequenceForm
 from random_strategies import random_strategy
 
-from solver.best_response import best_response, exploitability
 from solver.cfr import solve_exact, strategy_of
+from solver.judge import best_response, exploitability
 from solver.rules import Game
 
 GAMES = [("2x3", "win"), ("2x5", "win"), ("2x5", "chips"), ("3x5", "win"), ("3x5", "chips")]

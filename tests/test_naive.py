@@ -11,7 +11,7 @@ from solver.cfr import ExactSolver
 from solver.infostate import infostate_key
 from solver.rules import Game
 from solver.setups import list_setups
-from solver.tree_view import infostate_observations
+from solver.tree.view import infostate_observations
 
 GAMES = [("2x3", "win"), ("2x5", "chips"), ("3x5", "win")]
 

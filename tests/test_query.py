@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from solver.abstraction import decision_key, num_keys
+from solver.advice import query
+from solver.advice.posterior import filter_remainders, list_remainders, step_prob
+from solver.advice.reply import best_reply
+from solver.advice.sampled_reply import sampled_reply
 from solver.bots import make_bot
 from solver.memoryless import row_offsets, uniform_model
-from solver.posterior import filter_remainders, list_remainders, step_prob
-from solver.query import query
-from solver.reply import best_reply
 from solver.rules import (
     CHOICE,
     Board,
@@ -24,7 +25,6 @@ from solver.rules import (
     pull_latest,
     settle,
 )
-from solver.sampled_reply import sampled_reply
 from solver.setups import Setup, draw_setup, list_setups
 from solver.situation import Event, Facing, Situation, parse_situation
 from solver.strategy import (

@@ -2,8 +2,8 @@
 
 The opponent's hidden part is a posterior: the strategy's setups, weighted by the probability of
 everything the opponent did.  Where what it may hold can be listed, the values are those of an
-exact best response from here on; else they are sampled.  See :mod:`solver.posterior`,
-:mod:`solver.reply` and :mod:`solver.sampled_reply`.
+exact best response from here on; else they are sampled.  See :mod:`solver.advice.posterior`,
+:mod:`solver.advice.reply` and :mod:`solver.advice.sampled_reply`.
 
 Where the strategy never does what the opponent did, the posterior is taken over the strategy's
 setups without regard to its decisions; if no such setup fits either, over all setups that fit.
@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.abstraction import decision_key
-from solver.infostate import infostate_key, observe
-from solver.posterior import (
+from solver.advice.posterior import (
     Holdings,
     Remainders,
     count_remainders,
@@ -27,7 +26,9 @@ from solver.posterior import (
     list_remainders,
     weigh_setups,
 )
-from solver.reply import VALUE, best_reply
+from solver.advice.reply import VALUE, best_reply
+from solver.advice.sampled_reply import sampled_reply
+from solver.infostate import infostate_key, observe
 from solver.rules import (
     CHOICE,
     FOLD,
@@ -40,7 +41,6 @@ from solver.rules import (
     classify,
     pull_latest,
 )
-from solver.sampled_reply import sampled_reply
 from solver.setups import count_setups, list_setups
 from solver.situation import Situation
 from solver.strategy import (

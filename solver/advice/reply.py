@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from solver.posterior import Holdings
+from solver.advice.posterior import Holdings
 from solver.rules import (
     CHOICE,
     FOLD,

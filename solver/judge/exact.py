@@ -1,8 +1,8 @@
 """Exact best responses, exploitability and expected values in the real game.
 
-The judge of every strategy, exact or abstracted.  For every setup of the judged player,
-:mod:`solver.history_walk` goes through all public histories of the unreduced game and takes the
-better action at each of that player's infostates.  The idea of a walk over public histories with
+The judge of every strategy, exact or abstracted. For every setup of the judged player,
+:mod:`solver.judge.history_walk` goes through all public histories of the unreduced game and takes
+the better action at each of that player's infostates. The idea of a walk over public histories with
 one vector for each player is that of Johanson et al. 2011, "Accelerating best response calculation
 in large extensive games"; none of its reductions of the game is used.
 
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.history_walk import Judge, walk_branch
+from solver.judge.history_walk import Judge, walk_branch
 from solver.rules import Game, InputError, utility
 from solver.setups import Setup, count_setups, list_setups
 from solver.strategy import Strategy, setup_prob

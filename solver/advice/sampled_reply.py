@@ -20,8 +20,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from solver.abstraction import candidates_of, lead_step, step_of
-from solver.posterior import Holdings, Remainders, draw_rest, place_set
-from solver.reply import DRAW, LOSS, VALUE, WIN, copy_board
+from solver.advice.posterior import Holdings, Remainders, draw_rest, place_set
+from solver.advice.reply import DRAW, LOSS, VALUE, WIN, copy_board
 from solver.rules import (
     CHOICE,
     FOLD,

@@ -1,0 +1,107 @@
+"""What an exact solve finds, and how compiled code plays it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from solver.infostate import infostate_key
+from solver.rules import Game, InputError
+from solver.setups import list_setups
+from solver.strategy import EXACT, LISTED, Strategy, make_strategy
+
+__all__ = ["ExactSolution", "strategy_of"]
+
+
+@dataclass(frozen=True)
+class ExactSolution:
+    """A strategy of a whole small game, and how good it is.
+
+    Attributes
+    ----------
+    game : Game
+    algorithm : str
+    iterations : int
+    seconds : float
+        Spent on this call, building the tree included.
+    exploitability : float
+        What a best response earns against the strategy, in utilities (NashConv / 2 where both
+        seats play it).
+    converged : bool
+        Whether the target was reached (False where none was set).
+    setup_probs : ndarray of float64, shape (setups,)
+        In the order of :func:`solver.setups.list_setups`.
+    observations : ndarray of int16, shape (infostates, N, 4)
+        What the player to decide sees, as in :func:`solver.infostate.observe`.
+    slots : ndarray of int16, shape (infostates,)
+        The slot being decided.
+    match : ndarray of float64, shape (infostates,)
+        Average strategy: the probability of matching; where own play never comes, the current
+        strategy.
+    reach : ndarray of float64, shape (infostates,)
+        Probability that the strategy's own choices, setup included, lead there.
+    state : dict of ndarray
+        For :meth:`ExactSolver.restore`.
+    """
+
+    game: Game
+    algorithm: str
+    iterations: int
+    seconds: float
+    exploitability: float
+    converged: bool
+    setup_probs: NDArray[np.float64]
+    observations: NDArray[np.int16]
+    slots: NDArray[np.int16]
+    match: NDArray[np.float64]
+    reach: NDArray[np.float64]
+    state: dict[str, NDArray[np.float64]]
+
+
+def strategy_of(solution: ExactSolution) -> Strategy:
+    """Return a solution as a strategy that compiled code can play.
+
+    Raises
+    ------
+    InputError
+        If two of its infostates have the same key.
+
+    Examples
+    --------
+    >>> from solver.cfr import solve_exact
+    >>> strategy_of(solve_exact(Game(2, 3), iterations=10)).match.shape
+    (4,)
+    """
+    game = solution.game
+    keys = observation_keys(solution.observations)
+    order = np.argsort(keys)
+    keys = keys[order]
+    if (keys[1:] == keys[:-1]).any():
+        raise InputError(f"game {game.name}: two infostates have the same key")
+    tiles, chips = list_setups(game)
+    used = solution.setup_probs > 0
+    cumulative = np.cumsum(solution.setup_probs[used])
+    return make_strategy(
+        game.num_tiles,
+        game.num_chips,
+        game.is_win,
+        setup_kind=LISTED,
+        setup_tiles=tiles[used],
+        setup_chips=chips[used],
+        setup_cumulative=cumulative / cumulative[-1],
+        decision_kind=EXACT,
+        keys=keys,
+        match=solution.match[order],
+    )
+
+
+@njit(cache=True, nogil=True)
+def observation_keys(observations):
+    """Return the key of each observation, uint64 of shape (infostates,)."""
+    keys = np.empty(observations.shape[0], np.uint64)
+    for row in range(observations.shape[0]):
+        keys[row] = infostate_key(observations[row].astype(np.int64))
+    return keys

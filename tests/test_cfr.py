@@ -1,0 +1,190 @@
+"""The exact solvers: what they reach, that they can be continued, and what they hand back."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from solver.cfr import (
+    Algorithm,
+    ExactSolver,
+    default_target,
+    solve_exact,
+    strategy_of,
+)
+from solver.cfr.solution import observation_keys
+from solver.judge import exploitability
+from solver.rules import Game, InputError
+from solver.setups import count_setups
+
+ALGORITHMS = get_args(Algorithm)
+REDUCTIONS = ("merge", "stop_when_decided", "solve_open_endings", "one_strategy")
+
+# CFR's average closes in as 1 / sqrt(iterations) to 1 / iterations: 1e-5 in 3x6 takes it about
+# 300,000 iterations, the others a few thousand at most.
+FAR = [a for a in ALGORITHMS if a != "cfr"]
+
+
+@pytest.mark.parametrize("algorithm", FAR)
+def test_3x6_is_solved_to_1e_5(algorithm):
+    solution = solve_exact(Game(3, 6), algorithm=algorithm, target=1e-5, iterations=30_000)
+    assert solution.converged
+    assert solution.exploitability <= 1e-5
+    assert exploitability(strategy_of(solution), Game(3, 6)) == pytest.approx(
+        solution.exploitability, abs=1e-10
+    )
+
+
+def test_3x6_is_solved_to_1e_3_when_the_algorithm_is_plain_cfr():
+    assert solve_exact(Game(3, 6), algorithm="cfr", target=1e-3, iterations=10_000).converged
+
+
+@pytest.mark.parametrize("algorithm", [pytest.param(a, marks=pytest.mark.slow) for a in FAR])
+def test_4x6_is_solved_to_1e_4(algorithm):
+    solution = solve_exact(Game(4, 6), algorithm=algorithm, target=1e-4, iterations=10_000)
+    assert solution.converged
+    assert exploitability(strategy_of(solution), Game(4, 6)) == pytest.approx(
+        solution.exploitability, abs=1e-10
+    )
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_chips_are_played_for_when_that_is_the_objective(algorithm):
+    game = Game(3, 5, objective="chips")
+    solution = solve_exact(game, algorithm=algorithm, target=5e-3, iterations=20_000)
+    assert solution.converged
+    assert exploitability(strategy_of(solution), game) == pytest.approx(
+        solution.exploitability, abs=1e-10
+    )
+
+
+@pytest.mark.parametrize("off", [(), *((name,) for name in REDUCTIONS), REDUCTIONS])
+@pytest.mark.parametrize("objective", ["win", "chips"])
+def test_every_reduction_can_be_left_out(off, objective):
+    game = Game(3, 5, objective=objective)
+    solver = ExactSolver(game, **dict.fromkeys(off, False))
+    solver.run(1500)
+    assert 0.0 <= solver.exploitability() + 1e-12 < 1e-3
+
+
+@pytest.mark.parametrize("objective", ["win", "chips"])
+@pytest.mark.parametrize("name", ["1x1", "1x4", "2x2", "2x3", "3x3", "5x5"])
+def test_the_smallest_games_are_solved(name, objective):
+    game = Game.parse(name, objective=objective)
+    solution = solve_exact(game)
+    assert solution.converged
+    assert solution.exploitability <= default_target(game)
+    strategy = strategy_of(solution)
+    assert exploitability(strategy, game) == pytest.approx(solution.exploitability, abs=1e-10)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_solve_continues_bit_for_bit_when_restored(algorithm):
+    game = Game(3, 6)
+    whole = solve_exact(game, algorithm=algorithm, iterations=60)
+    part = solve_exact(game, algorithm=algorithm, iterations=23)
+    rest = solve_exact(game, algorithm=algorithm, iterations=60, state=part.state)
+    assert rest.iterations == 60
+    assert rest.exploitability == whole.exploitability
+    assert whole.state.keys() == rest.state.keys()
+    for name, array in whole.state.items():
+        assert array.tobytes() == rest.state[name].tobytes(), name
+    assert (whole.match == rest.match).all()
+    assert part.iterations == 23
+
+
+def test_a_state_of_another_game_is_refused():
+    state = solve_exact(Game(2, 3), iterations=2).state
+    with pytest.raises(InputError, match="3x6 needs"):
+        solve_exact(Game(3, 6), iterations=2, state=state)
+    del state["match"]
+    with pytest.raises(InputError, match="match is missing"):
+        solve_exact(Game(2, 3), iterations=2, state=state)
+
+
+def test_probabilities_are_probabilities():
+    solution = solve_exact(Game(3, 6), iterations=200)
+    assert solution.setup_probs.shape == (count_setups(Game(3, 6)),)
+    assert solution.setup_probs.min() >= 0
+    assert solution.setup_probs.sum() == pytest.approx(1.0)
+    assert ((solution.match >= 0) & (solution.match <= 1)).all()
+    assert ((solution.reach >= 0) & (solution.reach <= 1 + 1e-12)).all()
+    assert solution.observations.shape == (1760, 3, 4)
+    assert len(np.unique(observation_keys(solution.observations))) == 1760
+
+
+def test_reach_is_that_of_the_setups_in_the_first_slot():
+    solution = solve_exact(Game(3, 6), iterations=50)
+    first = solution.slots == 0
+    setups = {}
+    for row in np.flatnonzero(first):
+        setups.setdefault(solution.observations[row, :, :2].tobytes(), set()).add(
+            solution.reach[row]
+        )
+    assert all(max(reach) - min(reach) < 1e-12 for reach in setups.values())
+    assert sum(max(reach) for reach in setups.values()) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("algorithm", ["cfr+", "pcfr+"])
+def test_the_less_exploitable_seat_is_kept_when_each_has_its_strategy(algorithm):
+    solver = ExactSolver(Game(3, 6), algorithm=algorithm, one_strategy=False)
+    solver.run(25)
+    solution = solver.solution()
+    assert solution.exploitability <= solver.exploitability()
+    assert len(solution.match) == 1760
+    judged = exploitability(strategy_of(solution), Game(3, 6))
+    assert judged == pytest.approx(solution.exploitability, abs=1e-12)
+
+
+def test_progress_is_told_and_can_stop():
+    calls = []
+
+    def progress(iterations, seconds, gap):
+        calls.append((iterations, seconds, gap))
+        return len(calls) < 3
+
+    solution = solve_exact(Game(3, 6), target=0.0, progress=progress)
+    assert len(calls) == 3
+    assert solution.iterations == calls[-1][0]
+    assert not solution.converged
+    assert [c[0] for c in calls] == sorted(c[0] for c in calls)
+
+
+def test_nothing_runs_when_a_limit_is_zero():
+    assert solve_exact(Game(2, 3), iterations=0).iterations == 0
+    assert solve_exact(Game(2, 3), time_limit=0.0).iterations == 1
+
+
+@pytest.mark.parametrize("limits", [{"target": -1.0}, {"iterations": -1}, {"time_limit": -0.5}])
+def test_limits_below_zero_are_refused(limits):
+    with pytest.raises(InputError, match="negative"):
+        solve_exact(Game(2, 3), **limits)
+
+
+def test_unknown_names_and_pulls_are_refused():
+    with pytest.raises(InputError, match=r"'rm'.*pcfr\+"):
+        solve_exact(Game(2, 3), algorithm="rm")
+    with pytest.raises(InputError, match="latest"):
+        solve_exact(Game(2, 3, pulls="tiles"))
+
+
+def test_the_smallest_game_is_solved_without_compilation():
+    code = (
+        "from solver.cfr import solve_exact, strategy_of\n"
+        "from solver.rules import Game\n"
+        "found = solve_exact(Game(2, 3), iterations=60)\n"
+        "strategy_of(found)\n"
+        "print(repr(found.exploitability))\n"
+    )
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    compiled = solve_exact(Game(2, 3), iterations=60).exploitability
+    assert float(run.stdout) == pytest.approx(compiled, abs=1e-15)
