@@ -12,26 +12,51 @@ The features, each cut into few steps (``FEATURES``):
 ``stack``     opponent's stack
 ``gap``       missing chips
 ``lead``      own winnings and later chips less the opponent's
+
+Every feature is defined once, in a small function below.  :func:`decision_key` reads a board;
+kernels that keep a game in a few numbers call :func:`key_of` with the same quantities.
 """
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from solver.rules import colour
 
-__all__ = ["VERSION", "decision_key", "num_keys", "pack_key"]
+__all__ = [
+    "FEATURES",
+    "VERSION",
+    "decision_key",
+    "feature_columns",
+    "feature_labels",
+    "feature_sizes",
+    "key_of",
+    "lead_step",
+    "num_keys",
+    "pack_key",
+    "step_of",
+    "strength_step",
+]
 
 VERSION = "coarse-1"
 
-_STACK_STEPS, _GAP_STEPS, _LEAD_STEPS = 8, 6, 13
+FEATURES = ("slot", "below", "above", "folded", "strength", "stack", "gap", "lead")
+"""The features of a key, from the one that changes slowest to the one that changes fastest."""
+
+_FOLDED_STEPS, _STRENGTH_STEPS, _STACK_STEPS, _GAP_STEPS, _LEAD_STEPS = 3, 4, 8, 6, 13
+
+_LEAD_EDGES = (3, 10, 20, 35, 55, 80)
+"""Where the steps of a lead end, in hundredths of C."""
 
 
 @njit(cache=True, nogil=True)
 def num_keys(num_tiles):
     """Return the number of keys of a game with ``num_tiles`` tiles."""
     candidates = (num_tiles + 1) // 2 + 1
-    return num_tiles * candidates * candidates * 3 * 4 * _STACK_STEPS * _GAP_STEPS * _LEAD_STEPS
+    steps = _FOLDED_STEPS * _STRENGTH_STEPS * _STACK_STEPS * _GAP_STEPS * _LEAD_STEPS
+    return num_tiles * candidates * candidates * steps
 
 
 @njit(cache=True, nogil=True)
@@ -39,8 +64,9 @@ def pack_key(num_tiles, slot, below, above, folded, strength, stack, gap, lead):
     """Pack feature steps into a key; mixed radix, in the order of the arguments."""
     candidates = (num_tiles + 1) // 2 + 1
     key = (slot * candidates + below) * candidates + above
-    key = ((key * 3 + folded) * 4 + strength) * _STACK_STEPS + stack
-    return (key * _GAP_STEPS + gap) * _LEAD_STEPS + lead
+    key = (key * _FOLDED_STEPS + folded) * _STRENGTH_STEPS + strength
+    key = (key * _STACK_STEPS + stack) * _GAP_STEPS + gap
+    return key * _LEAD_STEPS + lead
 
 
 @njit(cache=True, nogil=True)
@@ -61,13 +87,64 @@ def step_of(value, num_steps):
 
 @njit(cache=True, nogil=True)
 def lead_step(lead, num_chips):
-    """Cut a lead into 13 steps that are finer near 0."""
-    share = lead / num_chips
+    """Cut a lead into 13 steps that are finer near 0; step 6 is a lead of next to nothing."""
     size = 0
-    for edge in (0.03, 0.1, 0.2, 0.35, 0.55, 0.8):
-        if abs(share) > edge:
+    for edge in _LEAD_EDGES:
+        if 100 * abs(lead) > edge * num_chips:
             size += 1
-    return 6 + size if share > 0 else 6 - size
+    return 6 + size if lead > 0 else 6 - size
+
+
+@njit(cache=True, nogil=True)
+def strength_step(total, left, num_tiles):
+    """Cut the sum of ``left`` later tiles into quarters of the most it could seem to be."""
+    if left == 0:
+        return 0
+    return min(4 * total // (left * (num_tiles - 1) + 1), 3)
+
+
+@njit(cache=True, nogil=True)
+def count_bits(mask):
+    """Return how many of the lower 63 bits of a set are 1."""
+    mask -= (mask >> 1) & 0x5555555555555555
+    mask = (mask & 0x3333333333333333) + ((mask >> 2) & 0x3333333333333333)
+    mask = (mask + (mask >> 4)) & 0x0F0F0F0F0F0F0F0F
+    mask += mask >> 8
+    mask += mask >> 16
+    return (mask + (mask >> 32)) & 127
+
+
+@njit(cache=True, nogil=True)
+def candidates_of(num_tiles, faced, seen, mine):
+    """Return ``(below, above)``: unseen numbers of colour ``faced`` on either side of ``mine``.
+
+    ``seen`` is the set of the opponent's shown tiles, as bits.
+    """
+    unseen = (0x5555555555555555 << faced) & ((1 << num_tiles) - 1) & ~seen
+    return count_bits(unseen & ((1 << mine) - 1)), count_bits(unseen >> (mine + 1))
+
+
+@njit(cache=True, nogil=True)
+def key_of(
+    num_tiles, num_chips, slot, below, above, folded, strength, stack, gap, lead
+):  # fmt: skip
+    """Return the key of a decision from its quantities.
+
+    ``strength`` is a step already (it belongs to a setup and a slot); ``below`` and ``above`` are
+    the numbers of candidates, ``folded`` the number of tiles, ``stack``, ``gap`` and ``lead``
+    chips.
+    """
+    return pack_key(
+        num_tiles,
+        slot,
+        below,
+        above,
+        min(folded, _FOLDED_STEPS - 1),
+        strength,
+        step_of(stack, _STACK_STEPS),
+        step_of(gap, _GAP_STEPS),
+        lead_step(lead, num_chips),
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -75,7 +152,6 @@ def decision_key(board, slot, player, num_chips):
     """Return the key of the decision that ``player`` faces in ``slot``."""
     n = board.tiles.shape[1]
     opponent = 1 - player
-    mine = board.tiles[player, slot]
     faced = colour(board.tiles[opponent, slot])
     seen = 0
     folded = 0
@@ -84,30 +160,104 @@ def decision_key(board, slot, player, num_chips):
             seen |= 1 << board.tiles[opponent, s]
         elif colour(board.tiles[opponent, s]) == faced:
             folded += 1
-    below = 0
-    above = 0
-    for tile in range(faced, n, 2):
-        if (seen >> tile) & 1 == 0:
-            if tile < mine:
-                below += 1
-            elif tile > mine:
-                above += 1
     total = 0
     lead = board.winnings[player] - board.winnings[opponent]
     for s in range(slot + 1, n):
         total += board.tiles[player, s]
         lead += board.chips[player, s] - board.chips[opponent, s]
-    left = n - 1 - slot
-    strength = 0 if left == 0 else min(4 * total // (left * (n - 1) + 1), 3)
+    below, above = candidates_of(n, faced, seen, board.tiles[player, slot])
     stack = board.chips[opponent, slot]
-    return pack_key(
+    return key_of(
         n,
+        num_chips,
         slot,
         below,
         above,
-        min(folded, 2),
-        strength,
-        step_of(stack, _STACK_STEPS),
-        step_of(stack - board.chips[player, slot], _GAP_STEPS),
-        lead_step(lead, num_chips),
+        folded,
+        strength_step(total, n - 1 - slot, n),
+        stack,
+        stack - board.chips[player, slot],
+        lead,
     )
+
+
+def feature_sizes(num_tiles: int) -> tuple[int, ...]:
+    """Return the number of steps of each feature, in the order of ``FEATURES``.
+
+    A table over keys, reshaped to these sizes, has one axis for each feature.
+
+    Examples
+    --------
+    >>> feature_sizes(10)
+    (10, 6, 6, 3, 4, 8, 6, 13)
+    """
+    candidates = (num_tiles + 1) // 2 + 1
+    steps = (_FOLDED_STEPS, _STRENGTH_STEPS, _STACK_STEPS, _GAP_STEPS, _LEAD_STEPS)
+    return (num_tiles, candidates, candidates, *steps)
+
+
+def feature_columns(num_tiles: int) -> dict[str, NDArray[np.int16]]:
+    """Return the features of every key; the inverse of :func:`pack_key`.
+
+    Returns
+    -------
+    dict of str to ndarray of int16, shape (num_keys,)
+        For each feature, in the order of ``FEATURES``, its step in key 0, 1, 2, ...
+
+    Examples
+    --------
+    >>> columns = feature_columns(4)
+    >>> {name: int(column[-1]) for name, column in columns.items()}["lead"]
+    12
+    """
+    sizes = feature_sizes(num_tiles)
+    columns = {}
+    for place, (name, size) in enumerate(zip(FEATURES, sizes, strict=True)):
+        shape = [size if axis == place else 1 for axis in range(len(sizes))]
+        steps = np.arange(size, dtype=np.int16).reshape(shape)
+        columns[name] = np.broadcast_to(steps, sizes).reshape(-1)
+    return columns
+
+
+def feature_labels(num_tiles: int, num_chips: int) -> dict[str, tuple[str, ...]]:
+    """Return what each step of each feature stands for, as text, lowest step first.
+
+    Examples
+    --------
+    >>> feature_labels(10, 30)["stack"]
+    ('1', '2', '3', '4', '5-6', '7-9', '10-14', '15+')
+    >>> feature_labels(10, 30)["lead"][4:9]
+    ('-6 to -4', '-3 to -1', '0', '1 to 3', '4 to 6')
+    """
+    sizes = dict(zip(FEATURES, feature_sizes(num_tiles), strict=True))
+    counts = tuple(str(count) for count in range(sizes["below"]))
+    leads = range(-2 * num_chips, 2 * num_chips + 1)
+    most = sizes["folded"] - 1
+    return {
+        "slot": tuple(str(slot + 1) for slot in range(num_tiles)),
+        "below": counts,
+        "above": counts,
+        "folded": (*(str(count) for count in range(most)), f"{most}+"),
+        "strength": tuple(f"quarter {step + 1}" for step in range(sizes["strength"])),
+        "stack": tuple(_widening_label(step, _STACK_STEPS) for step in range(_STACK_STEPS)),
+        "gap": tuple(_widening_label(step, _GAP_STEPS) for step in range(_GAP_STEPS)),
+        "lead": tuple(
+            _range_label([x for x in leads if lead_step(x, num_chips) == step])
+            for step in range(_LEAD_STEPS)
+        ),
+    }
+
+
+def _widening_label(step: int, num_steps: int) -> str:
+    """Return the numbers that :func:`step_of` puts into ``step``."""
+    inside = [value for value in range(1, 31) if step_of(value, num_steps) == step]
+    if step == num_steps - 1:
+        return f"{inside[0]}+"
+    return str(inside[0]) if len(inside) == 1 else f"{inside[0]}-{inside[-1]}"
+
+
+def _range_label(inside: list[int]) -> str:
+    """Return a range of leads as text; ``none`` for a step that the game is too small for."""
+    if not inside:
+        return "none"
+    return str(inside[0]) if len(inside) == 1 else f"{inside[0]} to {inside[-1]}"

@@ -14,7 +14,31 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["draw_memoryless", "memoryless_prob", "row_offsets", "uniform_model"]
+__all__ = [
+    "count_entries",
+    "draw_memoryless",
+    "memoryless_prob",
+    "nth_tile",
+    "rank_of",
+    "row_offsets",
+    "uniform_model",
+]
+
+
+def count_entries(num_tiles: int, num_chips: int) -> int:
+    """Return the length of the model of a game, without building anything.
+
+    Examples
+    --------
+    >>> count_entries(10, 30)
+    1178310
+    """
+    if num_tiles < 2:
+        return 0
+    width = num_chips - num_tiles + 1
+    per_tile = width * (width + 1) // 2  # a smaller set has rows for stacks of 1 to 1, ..., width
+    tiles_in_sets = num_tiles * (2 ** (num_tiles - 1) - 2)  # over all sets of 2 to N - 1 tiles
+    return num_tiles * width + tiles_in_sets * per_tile
 
 
 @njit(cache=True, nogil=True)
@@ -68,13 +92,12 @@ def draw_memoryless(model, offsets, rng, tiles, chips):
 @njit(cache=True, nogil=True)
 def nth_tile(mask, rank):
     """Return the ``rank``-th lowest tile of a set."""
+    for _ in range(rank):
+        mask &= mask - 1
     tile = 0
-    while True:
-        if (mask >> tile) & 1:
-            if rank == 0:
-                return tile
-            rank -= 1
+    while (mask >> tile) & 1 == 0:
         tile += 1
+    return tile
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,400 @@
+"""Compiled parts of :mod:`solver.mccfr`: playing.
+
+A batch is played against frozen strategies: its chunks only read them and write logs, which
+:mod:`solver.mccfr.updates` adds to the tables afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from solver.hands import (
+    Side,
+    can_pay,
+    certain_choice,
+    hand_key,
+    pack_hand,
+    show_or_fold,
+    stack_now,
+)
+from solver.memoryless import nth_tile
+from solver.rules import FOLD, MATCH, is_decided, utility
+
+__all__ = [
+    "FRAME",
+    "NUM_ANSWERS",
+    "NUM_DECISIONS",
+    "NUM_GAMES",
+    "NUM_TRIED",
+    "Frozen",
+    "Log",
+    "Work",
+    "longer_log",
+    "new_log",
+    "new_work",
+    "play_chunk",
+]
+
+FRAME = 10
+"""Numbers in a frame: the decision's key, its slot, and both sides."""
+
+NUM_DECISIONS, NUM_ANSWERS, NUM_TRIED, NUM_GAMES = 0, 1, 2, 3
+"""What the fill counts of a log count."""
+
+
+class Frozen(NamedTuple):
+    """What a chunk reads and leaves as it is.
+
+    Attributes
+    ----------
+    num_chips : int
+    is_win : bool
+    tried : int
+        Actions tried at the random slot of each iteration.
+    uniform_prefix : float
+        Share of iterations whose own setup is uniform up to the random slot.
+    off_weight : float
+        Weight of own decisions with setups that the current strategy did not draw.
+    epsilon : float
+        Probability with which each slot of the opponent's setup is uniform.
+    offsets : ndarray of int64, shape (2**N, C + 1)
+        Where the rows of the setup model start.
+    cumulative : ndarray of float32, shape (entries,)
+        Running sums of the current setup strategy within each row.
+    match : ndarray of float32, shape (keys,)
+        Current probability of matching.
+    """
+
+    num_chips: int
+    is_win: bool
+    tried: int
+    uniform_prefix: float
+    off_weight: float
+    epsilon: float
+    offsets: NDArray[np.int64]
+    cumulative: NDArray[np.float32]
+    match: NDArray[np.float32]
+
+
+class Log(NamedTuple):
+    """What a chunk found, in the order of play.
+
+    Attributes
+    ----------
+    key, diff : ndarray of int32 and float32, shape (room,)
+        Own decisions: the key, and the value of matching less that of folding (to oneself).
+    answer : ndarray of int32, shape (room,)
+        Keys of the decisions that the opponent faced.
+    row, entry, gain : ndarrays of int32, int64 and float32, shape (tried,)
+        Setup actions tried: the state ``mask * (C + 1) + chips_left``, the entry of the model, and
+        the value of the action less that of the current strategy there.
+    fill : ndarray of int64, shape (4,)
+        How many of each there are, and the games played.
+    """
+
+    key: NDArray[np.int32]
+    diff: NDArray[np.float32]
+    answer: NDArray[np.int32]
+    row: NDArray[np.int32]
+    entry: NDArray[np.int64]
+    gain: NDArray[np.float32]
+    fill: NDArray[np.int64]
+
+
+class Work(NamedTuple):
+    """Room for one game.
+
+    Attributes
+    ----------
+    mine, theirs : ndarray of int64, shape (N,)
+        The two hands.
+    frames : ndarray of int64, shape (N, FRAME)
+        Key, slot and both sides at each own decision that is still open.
+    folded_value : ndarray of float64, shape (N,)
+        Own value of folding at a frame, NaN while that branch is being played.
+    tiles, chips : ndarray of int64, shape (3, N)
+        Setups: the opponent's, the own one, and the one being tried.
+    """
+
+    mine: NDArray[np.int64]
+    theirs: NDArray[np.int64]
+    frames: NDArray[np.int64]
+    folded_value: NDArray[np.float64]
+    tiles: NDArray[np.int64]
+    chips: NDArray[np.int64]
+
+
+def new_work(num_tiles: int) -> Work:
+    """Return room for games of ``num_tiles`` slots."""
+    n = num_tiles
+    return Work(
+        np.zeros(n, np.int64),
+        np.zeros(n, np.int64),
+        np.zeros((n, FRAME), np.int64),
+        np.zeros(n),
+        np.zeros((3, n), np.int64),
+        np.zeros((3, n), np.int64),
+    )
+
+
+def new_log(iterations: int, tried: int, num_tiles: int) -> Log:
+    """Return an empty log with room for a typical chunk."""
+    room = max(2 * (tried + 1) << num_tiles, iterations * (tried + 1) * 32)
+    return Log(
+        np.zeros(room, np.int32),
+        np.zeros(room, np.float32),
+        np.zeros(room, np.int32),
+        np.zeros(iterations * tried, np.int32),
+        np.zeros(iterations * tried, np.int64),
+        np.zeros(iterations * tried, np.float32),
+        np.zeros(4, np.int64),
+    )
+
+
+def longer_log(log: Log, room: int) -> Log:
+    """Return a copy of a log with room for more decisions."""
+    more = len(log.key) + room
+    return log._replace(
+        key=np.concatenate([log.key, np.zeros(more, np.int32)]),
+        diff=np.concatenate([log.diff, np.zeros(more, np.float32)]),
+        answer=np.concatenate([log.answer, np.zeros(more, np.int32)]),
+    )
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def draw_entry(cumulative, row, length, rng):
+    """Return an entry of a row of ``length`` entries, drawn from the current strategy."""
+    target = rng.random() * cumulative[row + length - 1]
+    low = row
+    while length > 1:
+        half = length >> 1
+        low += half * (cumulative[low + half - 1] <= target)  # no branch to mispredict
+        length -= half
+    return low - row
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def place_entry(tiles, chips, slot, mask, width, entry):
+    """Place an entry of a row in a slot; return its tile as a bit, and its chips."""
+    rank = int(entry / width)
+    tiles[slot] = nth_tile(mask, rank)
+    chips[slot] = entry - rank * width + 1
+    return 1 << tiles[slot], chips[slot]
+
+
+@njit(cache=True, nogil=True)
+def draw_slots(frozen, rng, uniform, tiles, chips, first, last, mask, chips_left):
+    """Place slots ``first`` to ``last - 1``; each is uniform with probability ``uniform``.
+
+    Returns the tiles and the chips left after them.
+    """
+    n = tiles.shape[0]
+    for slot in range(first, min(last, n - 1)):
+        k = n - slot
+        width = chips_left - k + 1
+        if uniform > 0.0 and rng.random() < uniform:
+            entry = int(rng.random() * (k * width))
+        else:
+            row = frozen.offsets[mask, chips_left]
+            entry = draw_entry(frozen.cumulative, row, k * width, rng)
+        bit, stack = place_entry(tiles, chips, slot, mask, width, entry)
+        mask ^= bit
+        chips_left -= stack
+    if last == n:
+        tiles[n - 1] = nth_tile(mask, 0)
+        chips[n - 1] = chips_left
+    return mask, chips_left
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def start_frame(work, depth, key, slot, mine, theirs):
+    """Keep the state at an own decision, to come back to it, in place."""
+    frame = work.frames[depth]
+    frame[0] = key
+    frame[1] = slot
+    frame[2], frame[3], frame[4], frame[5] = mine
+    frame[6], frame[7], frame[8], frame[9] = theirs
+    work.folded_value[depth] = np.nan
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def back_to_frame(work, depth):
+    """Return ``(slot, mine, theirs)`` as they were at an own decision."""
+    frame = work.frames[depth]
+    mine = Side(frame[2], frame[3], frame[4], frame[5])
+    theirs = Side(frame[6], frame[7], frame[8], frame[9])
+    return frame[1], mine, theirs
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def take_slot(work, slot, mine, theirs, is_match):
+    """Return ``(mine, theirs)`` after the own action at an own decision."""
+    card, other_card = work.mine[slot], work.theirs[slot]
+    stack = stack_now(card, mine)
+    other_stack = stack_now(other_card, theirs)
+    return show_or_fold(mine, theirs, card, other_card, stack, other_stack, is_match)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def choice_at(frozen, num_tiles, slot, actor, other, card, other_card, stack, other_stack):
+    """Return ``(action, key)`` of the player with the smaller stack.
+
+    The action is -1, and the key that of the decision, where the strategy has to choose.
+    """
+    if not can_pay(card, actor, other_stack - stack):
+        return FOLD, -1
+    if slot == num_tiles - 1:
+        choice = certain_choice(
+            actor, other, card, other_card, stack, other_stack, frozen.num_chips, frozen.is_win
+        )
+        if choice >= 0:
+            return choice, -1
+    return -1, hand_key(
+        num_tiles, frozen.num_chips, slot, actor, other, card, other_card, stack, other_stack
+    )
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def play_on(work, frozen, log, rng, slot, mine, theirs):
+    """Play until an own decision or the end.
+
+    The opponent's actions are drawn from the current strategy and logged.
+
+    Returns
+    -------
+    (slot, mine, theirs, key)
+        The key is that of an own decision in the slot, or -1 at the end.
+    """
+    n = work.mine.shape[0]
+    while slot < n:
+        if frozen.is_win and is_decided(mine.winnings, theirs.winnings, frozen.num_chips):
+            break
+        card, other_card = work.mine[slot], work.theirs[slot]
+        stack = stack_now(card, mine)
+        other_stack = stack_now(other_card, theirs)
+        if stack < other_stack:
+            action, key = choice_at(
+                frozen, n, slot, mine, theirs, card, other_card, stack, other_stack
+            )
+            if action < 0:
+                return slot, mine, theirs, key
+            mine, theirs = show_or_fold(
+                mine, theirs, card, other_card, stack, other_stack, action == MATCH
+            )
+        elif other_stack < stack:
+            action, key = choice_at(
+                frozen, n, slot, theirs, mine, other_card, card, other_stack, stack
+            )
+            if action < 0:
+                log.answer[log.fill[NUM_ANSWERS]] = key
+                log.fill[NUM_ANSWERS] += 1
+                action = MATCH if rng.random() < frozen.match[key] else FOLD
+            theirs, mine = show_or_fold(
+                theirs, mine, other_card, card, other_stack, stack, action == MATCH
+            )
+        else:
+            mine, theirs = show_or_fold(mine, theirs, card, other_card, stack, other_stack, True)
+        slot += 1
+    return slot, mine, theirs, -1
+
+
+@njit(cache=True, nogil=True)
+def play_both(work, frozen, log, rng, weight):
+    """Play a game with both actions at each own decision; return its value to oneself.
+
+    Both hands are in ``work``.  The value is that of the current strategy; the difference between
+    the two actions of every decision met goes to the log, times ``weight``.
+    """
+    log.fill[NUM_GAMES] += 1
+    mine = Side(0, 0, 0, 0)
+    theirs = Side(0, 0, 0, 0)
+    depth = 0
+    slot = 0
+    while True:
+        slot, mine, theirs, key = play_on(work, frozen, log, rng, slot, mine, theirs)
+        is_match = key < 0
+        if key >= 0:
+            start_frame(work, depth, key, slot, mine, theirs)
+            depth += 1
+        else:
+            value = utility(mine.winnings, frozen.num_chips, frozen.is_win)
+            depth, value = close_frames(work, frozen, log, depth, value, weight)
+            if depth == 0:
+                return value
+            work.folded_value[depth - 1] = value
+            slot, mine, theirs = back_to_frame(work, depth - 1)
+        mine, theirs = take_slot(work, slot, mine, theirs, is_match)
+        slot += 1
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def close_frames(work, frozen, log, depth, value, weight):
+    """Close the frames whose matching branch just ended with ``value``, and log them.
+
+    Returns the number of frames left and the value, to oneself, of the branch that ends there.
+    """
+    while depth > 0 and not np.isnan(work.folded_value[depth - 1]):
+        depth -= 1
+        key = work.frames[depth, 0]
+        diff = value - work.folded_value[depth]
+        place = log.fill[NUM_DECISIONS]
+        log.key[place] = key
+        log.diff[place] = weight * diff
+        log.fill[NUM_DECISIONS] = place + 1
+        value = work.folded_value[depth] + frozen.match[key] * diff
+    return depth, value
+
+
+@njit(cache=True, nogil=True)
+def play_iteration(work, frozen, log, rng):
+    """Play one iteration: an opponent, an own setup, and actions tried at one of its slots."""
+    n = work.mine.shape[0]
+    c = frozen.num_chips
+    full = (1 << n) - 1
+    draw_slots(frozen, rng, frozen.epsilon, work.tiles[0], work.chips[0], 0, n, full, c)
+    pack_hand(work.theirs, work.tiles[0], work.chips[0])
+    slot = int(rng.random() * (n - 1))
+    uniform = 1.0 if rng.random() < frozen.uniform_prefix else 0.0
+    tiles, chips = work.tiles[1], work.chips[1]
+    mask, left = draw_slots(frozen, rng, uniform, tiles, chips, 0, slot, full, c)
+    draw_slots(frozen, rng, 0.0, tiles, chips, slot, n, mask, left)
+    pack_hand(work.mine, tiles, chips)
+    current = play_both(work, frozen, log, rng, 1.0 if uniform == 0.0 else frozen.off_weight)
+    if n == 1:
+        return
+    k = n - slot
+    width = left - k + 1
+    row = frozen.offsets[mask, left]
+    other_tiles, other_chips = work.tiles[2], work.chips[2]
+    other_tiles[:slot] = tiles[:slot]
+    other_chips[:slot] = chips[:slot]
+    for _ in range(frozen.tried):
+        entry = int(rng.random() * (k * width))
+        bit, stack = place_entry(other_tiles, other_chips, slot, mask, width, entry)
+        draw_slots(
+            frozen, rng, 0.0, other_tiles, other_chips, slot + 1, n, mask ^ bit, left - stack
+        )
+        pack_hand(work.mine, other_tiles, other_chips)
+        place = log.fill[NUM_TRIED]
+        log.row[place] = mask * (c + 1) + left
+        log.entry[place] = row + entry
+        log.gain[place] = play_both(work, frozen, log, rng, frozen.off_weight) - current
+        log.fill[NUM_TRIED] = place + 1
+
+
+@njit(cache=True, nogil=True)
+def play_chunk(work, frozen, log, rng, iterations, room):
+    """Play up to ``iterations``; return how many were played.
+
+    Stops early when the log has less than ``room`` places left, the most an iteration can need.
+    """
+    for done in range(iterations):
+        used = max(log.fill[NUM_DECISIONS], log.fill[NUM_ANSWERS])
+        if used + room > log.key.shape[0]:
+            return done
+        play_iteration(work, frozen, log, rng)
+    return iterations

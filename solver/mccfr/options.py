@@ -1,0 +1,112 @@
+"""How the sampling solver samples, and what it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from solver.abstraction import num_keys
+from solver.memoryless import count_entries
+from solver.rules import Game, InputError
+
+__all__ = [
+    "MEMORY_LIMIT",
+    "NUM_CHUNKS",
+    "SamplingOptions",
+    "batch_for",
+    "check_sampled",
+    "estimate_sampled",
+]
+
+NUM_CHUNKS = 8
+"""Chunks of a batch, whatever the number of threads."""
+
+MEMORY_LIMIT = 16 * 2**30
+"""Bytes beyond which a game is refused."""
+
+
+@dataclass(frozen=True)
+class SamplingOptions:
+    """How a :class:`SampledSolver` samples and averages.
+
+    Attributes
+    ----------
+    batch : int
+        Iterations between two updates of the strategy; 0 chooses by the size of the game.
+    tried : int
+        Setup actions tried in an iteration.
+    uniform_prefix : float
+        Share of iterations whose own setup is uniform up to the random slot.
+    off_weight : float
+        Weight of what own decisions learn from setups that the current strategy did not draw: a key
+        stands for many setups, and should suit those that are played.
+    opponent_epsilon : float
+        Probability with which each slot of the opponent's setup is uniform.
+    plus : bool
+        Regret matching+ (else plain regret matching).
+    averaging_power : float
+        A batch's strategy counts in the average by its number to this power; 1 is linear.
+    regret_power : float
+        A batch's regrets count by its number to this power, so that early ones fade; 0 is alike.
+    """
+
+    batch: int = 0
+    tried: int = 4
+    uniform_prefix: float = 0.1
+    off_weight: float = 1.0
+    opponent_epsilon: float = 0.0
+    plus: bool = True
+    averaging_power: float = 1.0
+    regret_power: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.batch < 0 or self.batch % NUM_CHUNKS:
+            raise InputError(f"batch {self.batch}: allowed are 0 and multiples of {NUM_CHUNKS}")
+        if self.tried < 1:
+            raise InputError(f"tried {self.tried}: at least 1 setup action must be tried")
+        for name in ("uniform_prefix", "off_weight", "opponent_epsilon"):
+            if not 0.0 <= (value := getattr(self, name)) <= 1.0:
+                raise InputError(f"{name} {value}: allowed are 0 to 1")
+        for name in ("averaging_power", "regret_power"):
+            if not 0.0 <= (value := getattr(self, name)) <= 8.0:
+                raise InputError(f"{name} {value}: allowed are 0 to 8")
+
+
+def estimate_sampled(game: Game) -> tuple[int, int]:
+    """Return ``(bytes, rows)``: memory of a :class:`SampledSolver`, and rows of its two tables.
+
+    Examples
+    --------
+    >>> size, rows = estimate_sampled(Game(10, 30))
+    >>> rows == 1178310 + 2695680
+    True
+    """
+    n, c = game.num_tiles, game.num_chips
+    keys, entries = int(num_keys(n)), count_entries(n, c)
+    tables = keys * (2 * 8 + 8 + 8 + 8 + 4) + entries * (8 + 8 + 4)
+    rows = (2**n) * (c + 1) * 3 * 8
+    room = 2 * (SamplingOptions.tried + 1) * 2**n * 12 * NUM_CHUNKS
+    logs = max(room, batch_for(game) * (SamplingOptions.tried + 1) * 32 * 12)
+    return tables + rows + logs, keys + entries
+
+
+def check_sampled(game: Game, seed: int, threads: int) -> None:
+    """Refuse what the solver cannot do."""
+    if game.pulls != "latest":
+        raise InputError(f"pulls {game.pulls!r}: the sampling solver allows latest only")
+    if seed < 0:
+        raise InputError(f"seed {seed}: allowed are 0 and more")
+    if threads < 1:
+        raise InputError(f"threads {threads}: allowed are 1 and more")
+    size, _ = estimate_sampled(game)
+    if size > MEMORY_LIMIT:
+        needed = f"{size / 2**30:,.1f} GiB" if size < 2**60 else "more than a billion GiB"
+        raise InputError(
+            f"game {game.name}: its tables need {needed}, and at most "
+            f"{MEMORY_LIMIT / 2**30:.0f} GiB are allowed; use fewer tiles or chips"
+        )
+
+
+def batch_for(game: Game) -> int:
+    """Return a batch long enough that bringing the setup model up to date costs little."""
+    wanted = count_entries(game.num_tiles, game.num_chips) // 256
+    return NUM_CHUNKS * (min(max(wanted, 512), 32768) // NUM_CHUNKS)

@@ -1,0 +1,111 @@
+"""Decision keys: the features, their packing, and their names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from solver.abstraction import (
+    FEATURES,
+    decision_key,
+    feature_columns,
+    feature_labels,
+    feature_sizes,
+    lead_step,
+    num_keys,
+    pack_key,
+    step_of,
+    strength_step,
+)
+from solver.rules import CHOICE, FORCED_FOLD, Game, classify, new_board, pull_latest, settle
+from solver.setups import draw_setup
+
+
+def features_by_hand(board, slot: int, player: int, game: Game) -> dict[str, int]:
+    """Return the features of a decision, written down from their definitions."""
+    other = 1 - player
+    mine = board.tiles[player, slot]
+    faced = board.tiles[other, slot] % 2
+    past = range(slot)
+    seen = {int(board.tiles[other, s]) for s in past if board.shown[s]}
+    unseen = [t for t in range(game.num_tiles) if t % 2 == faced and t not in seen]
+    hidden = [s for s in past if not board.shown[s] and board.tiles[other, s] % 2 == faced]
+    later = board.tiles[player, slot + 1 :]
+    worth = board.winnings + board.chips[:, slot + 1 :].sum(axis=1)
+    stack = int(board.chips[other, slot])
+    return {
+        "slot": slot,
+        "below": sum(t < mine for t in unseen),
+        "above": sum(t > mine for t in unseen),
+        "folded": min(len(hidden), 2),
+        "strength": strength_step(int(later.sum()), len(later), game.num_tiles),
+        "stack": step_of(stack, 8),
+        "gap": step_of(stack - int(board.chips[player, slot]), 6),
+        "lead": lead_step(int(worth[player] - worth[other]), game.num_chips),
+    }
+
+
+def decisions(game: Game, rng: np.random.Generator):
+    """Play a game at random; yield ``(board, slot, player)`` at each decision."""
+    board = new_board(game.num_tiles)
+    for player in range(2):
+        setup = draw_setup(game, rng)
+        board.tiles[player], board.chips[player] = setup.tiles, setup.chips
+    for slot in range(game.num_tiles):
+        kind, player = classify(board, slot)
+        folder = -1
+        if kind == FORCED_FOLD:
+            folder = player
+        elif kind == CHOICE:
+            yield board, slot, player
+            if rng.random() < 0.5:
+                pull_latest(board, player, slot)
+            else:
+                folder = player
+        settle(board, slot, folder)
+
+
+@given(st.integers(1, 12), st.integers(0, 20), st.integers(0, 2**32))
+@settings(deadline=None, max_examples=60)
+def test_key_packs_the_features_when_they_are_taken_from_their_definitions(n, extra, seed):
+    game = Game(n, n + extra)
+    for board, slot, player in decisions(game, np.random.default_rng(seed)):
+        features = features_by_hand(board, slot, player, game)
+        key = decision_key(board, slot, player, game.num_chips)
+        assert key == pack_key(n, *features.values())
+        assert 0 <= key < num_keys(n)
+
+
+@pytest.mark.parametrize("num_tiles", [1, 2, 5, 10])
+def test_columns_invert_packing_when_every_key_is_unpacked(num_tiles):
+    columns = feature_columns(num_tiles)
+    assert tuple(columns) == FEATURES
+    keys = np.random.default_rng(1).integers(0, num_keys(num_tiles), 300)
+    for key in [0, num_keys(num_tiles) - 1, *keys]:
+        assert pack_key(num_tiles, *(int(columns[name][key]) for name in FEATURES)) == key
+    assert np.prod(feature_sizes(num_tiles)) == num_keys(num_tiles) == len(columns["slot"])
+
+
+def test_strength_counts_quarters_when_later_tiles_rise():
+    assert [strength_step(total, 2, 5) for total in range(9)] == [0, 0, 0, 1, 1, 2, 2, 3, 3]
+    assert strength_step(0, 0, 5) == 0
+
+
+@pytest.mark.parametrize("num_chips", [1, 8, 30, 100])
+def test_lead_steps_are_symmetric_and_rise_when_the_lead_does(num_chips):
+    steps = [lead_step(lead, num_chips) for lead in range(-2 * num_chips, 2 * num_chips + 1)]
+    assert steps == sorted(steps)
+    assert steps == [12 - step for step in reversed(steps)]
+    assert (steps[0], steps[2 * num_chips]) == (0, 6)
+
+
+def test_labels_name_every_step_when_a_table_is_read():
+    for num_tiles, num_chips in [(1, 1), (4, 8), (10, 30)]:
+        labels = feature_labels(num_tiles, num_chips)
+        assert tuple(len(labels[name]) for name in FEATURES) == feature_sizes(num_tiles)
+    assert feature_labels(10, 30)["lead"][0] == "-60 to -25"
+    assert feature_labels(10, 30)["gap"] == ("1", "2", "3", "4", "5-6", "7+")
+    assert lead_step(-25, 30) == 0
+    assert lead_step(-24, 30) == 1

@@ -1,0 +1,289 @@
+"""The sampling solver: the same table from the same seed, and tables that are hard to exploit."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+
+from solver.abstraction import FEATURES, VERSION, feature_sizes, num_keys, pack_key
+from solver.coarser import fill_from_coarser
+from solver.judge import evaluate, exploitability
+from solver.mccfr import SampledSolver, SamplingOptions, estimate_sampled, solve_sampled
+from solver.mccfr.kernels import NUM_TRIED
+from solver.memoryless import memoryless_prob, row_offsets
+from solver.rules import Game, InputError
+from solver.setups import list_setups
+from solver.strategy import FROM_COARSER, FROM_NOTHING, FROM_TABLE, LISTED, setup_prob
+
+SMALL = SamplingOptions(batch=256)
+
+
+def assert_same_state(first: dict, second: dict) -> None:
+    assert first.keys() == second.keys()
+    for name in first:
+        np.testing.assert_array_equal(first[name], second[name], err_msg=name)
+
+
+def test_table_is_the_same_bit_for_bit_when_two_threads_play():
+    game = Game(5, 10)
+    solvers = [SampledSolver(game, seed=3, threads=threads) for threads in (1, 2)]
+    for solver in solvers:
+        solver.run(4 * solver.batch_size)
+    assert_same_state(solvers[0].state(), solvers[1].state())
+
+
+def test_seed_decides_the_table_when_all_else_is_equal():
+    first, again, other = (solve_sampled(Game(3, 6), iterations=2048, seed=s) for s in (1, 1, 2))
+    np.testing.assert_array_equal(first.match, again.match)
+    np.testing.assert_array_equal(first.model, again.model)
+    assert (first.model != other.model).any()
+
+
+def test_restored_solver_goes_on_bit_for_bit():
+    game = Game(4, 8)
+    whole = solve_sampled(game, iterations=1024, seed=5, options=SMALL)
+    half = solve_sampled(game, iterations=512, seed=5, options=SMALL)
+    rest = solve_sampled(game, iterations=1024, seed=99, options=SMALL, state=half.state)
+    assert (rest.iterations, rest.games, rest.seed) == (whole.iterations, whole.games, 5)
+    assert_same_state(whole.state, rest.state)
+    np.testing.assert_array_equal(whole.model, rest.model)
+
+
+def test_table_is_the_same_when_logs_have_to_grow(monkeypatch):
+    from solver import mccfr
+
+    solver = SampledSolver(Game(4, 8), seed=1)
+    solver.run(1024)
+    new_log = mccfr.new_log
+
+    def short_log(iterations, tried, num_tiles):
+        log = new_log(iterations, tried, num_tiles)
+        room = (tried + 1) << num_tiles
+        return log._replace(key=log.key[:room], diff=log.diff[:room], answer=log.answer[:room])
+
+    monkeypatch.setattr(mccfr, "new_log", short_log)
+    short = SampledSolver(Game(4, 8), seed=1)
+    short.run(1024)
+    assert_same_state(solver.state(), short.state())
+
+
+@pytest.mark.parametrize("name", ["1x1", "1x3", "2x2", "2x3", "3x6", "4x4", "7x9"])
+@pytest.mark.parametrize("objective", ["win", "chips"])
+def test_probabilities_are_proper_when_a_game_of_any_size_is_solved(name, objective):
+    game = Game.parse(name, objective=objective)
+    found = solve_sampled(game, iterations=512, options=SMALL)
+    assert (found.match >= 0).all()
+    assert (found.match <= 1).all()
+    offsets, size = row_offsets(game.num_tiles, game.num_chips)
+    starts = np.sort(offsets[offsets >= 0])
+    assert found.model.shape == (size,)
+    assert found.model.dtype == np.float32
+    if size:
+        np.testing.assert_allclose(np.add.reduceat(found.model, starts), 1.0, atol=1e-5)
+    if game.num_tiles <= 4:
+        strategy = found.strategy()
+        listed = zip(*list_setups(game), strict=True)
+        assert sum(setup_prob(strategy, t, c) for t, c in listed) == pytest.approx(1, abs=1e-5)
+
+
+def test_rows_never_visited_are_uniform():
+    found = solve_sampled(Game(6, 12), iterations=24, options=SamplingOptions(batch=8))
+    offsets, size = row_offsets(6, 12)
+    starts = np.append(np.sort(offsets[offsets >= 0]), size)
+    uniform = [
+        np.allclose(found.model[a:b], 1 / (b - a), atol=1e-6) for a, b in itertools.pairwise(starts)
+    ]
+    assert 0.2 < np.mean(uniform) < 1.0
+
+
+def test_setup_regrets_are_unbiased_when_compared_with_exact_values(monkeypatch):
+    """One long batch against a frozen strategy: mean gain = exact value of the deviation."""
+    from solver import mccfr
+
+    game = Game(3, 6)
+    n, c = game.num_tiles, game.num_chips
+    first = SampledSolver(game, seed=1, options=SMALL)
+    first.run(2048)
+    long = SampledSolver(game, seed=2, options=SamplingOptions(batch=80_000))
+    long._setups.cumulative[:] = first._setups.cumulative
+    long._decisions.match[:] = first._decisions.match
+    for name in ("refresh_setups", "refresh_decisions"):
+        monkeypatch.setattr(mccfr, name, lambda *_: None)
+    base = first.current_strategy()._replace(match=first._decisions.match.astype(float))
+    long.run(1)
+    tiles, chips = list_setups(game)
+    entries = np.concatenate([log.entry[: log.fill[NUM_TRIED]] for log in long._logs])
+    offsets = base.offsets
+    width = c - n + 1
+    for tile in range(n):
+        for stack in range(1, width + 1):
+            entry = offsets[-1, c] + tile * width + stack - 1
+            model = base.model.copy()
+            model[offsets[-1, c] : offsets[-1, c] + n * width] = 0.0
+            model[entry] = 1.0
+            rows = zip(tiles, chips, strict=True)
+            probs = np.array([memoryless_prob(model, offsets, t, s) for t, s in rows])
+            kept = probs > 0
+            forced = base._replace(
+                setup_kind=LISTED,
+                setup_tiles=tiles[kept],
+                setup_chips=chips[kept],
+                setup_cumulative=np.cumsum(probs[kept]) / probs.sum(),
+            )
+            exact = evaluate(forced, base, game).value
+            count = (entries == entry).sum()
+            found = long._setups.regret[entry] / count
+            assert found == pytest.approx(exact, abs=6 / np.sqrt(count))
+
+
+@pytest.mark.parametrize(
+    ("name", "iterations", "most"), [("3x6", 60_000, 0.12), ("4x6", 60_000, 0.16)]
+)
+def test_exploitability_falls_when_small_games_are_solved(name, iterations, most):
+    game = Game.parse(name)
+    short = solve_sampled(game, iterations=512, seed=1, options=SMALL)
+    found = solve_sampled(game, iterations=iterations, seed=1, options=SMALL)
+    value = exploitability(found.strategy(), game)
+    assert value < most
+    assert value < 0.7 * exploitability(short.strategy(), game)
+
+
+@pytest.mark.slow
+def test_exploitability_is_below_a_tenth_when_4x8_is_solved_by_3_million_iterations():
+    game = Game(4, 8)
+    found = solve_sampled(game, iterations=3_000_000, time_limit=None, seed=1)
+    assert exploitability(found.strategy(), game) < 0.10
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        SamplingOptions(batch=256, plus=False),
+        SamplingOptions(batch=256, opponent_epsilon=0.2),
+        SamplingOptions(batch=256, tried=1, uniform_prefix=0.0),
+        SamplingOptions(batch=256, averaging_power=0.0, regret_power=0.0, off_weight=0.1),
+    ],
+)
+def test_options_change_the_table(options):
+    usual = solve_sampled(Game(3, 6), iterations=2048, options=SMALL)
+    found = solve_sampled(Game(3, 6), iterations=2048, options=options)
+    assert (found.model != usual.model).any()
+    assert exploitability(found.strategy(), Game(3, 6)) < 0.6
+
+
+def test_average_is_weighted_by_batch_number():
+    """Two batches: the average is the mean of their strategies with weights 1 and 2."""
+    game = Game(2, 4)
+    options = SamplingOptions(batch=64, averaging_power=1.0)
+    solver = SampledSolver(game, seed=4, options=options)
+    solver.run(64)
+    second = solver.current_strategy().model
+    solver.run(64)
+    uniform = np.full(second.shape, 1 / len(second))
+    np.testing.assert_allclose(solver.strategy().model, (uniform + 2 * second) / 3, atol=1e-6)
+
+
+def test_never_met_keys_are_answered_by_the_nearest_coarser_key():
+    sizes = feature_sizes(4)
+    match, visits = np.full(num_keys(4), 0.5), np.zeros(num_keys(4), np.int64)
+    steps = dict(zip(FEATURES, (1, 1, 1, 0, 2, 3, 1, 6), strict=True))
+
+    def key(**changed: int) -> int:
+        return int(pack_key(4, *(steps | changed).values()))
+
+    match[key()], visits[key()] = 0.9, 3
+    match[key(strength=1)], visits[key(strength=1)] = 0.1, 1
+    answer, source = fill_from_coarser(4, match, visits)
+    assert (answer[key()], source[key()]) == (0.9, FROM_TABLE)
+    assert answer[key(strength=0)] == pytest.approx(0.7)  # the mean by visits
+    assert answer[key(slot=0, gap=0)] == pytest.approx(0.7)
+    assert (source[key(strength=0)], source[key(slot=0)]) == (FROM_COARSER, FROM_COARSER)
+    assert (answer[key(below=0)], source[key(below=0)]) == (0.0, FROM_NOTHING)
+    assert sum(source == FROM_TABLE) == 2
+    assert sum(source == FROM_COARSER) == np.prod(sizes) // sizes[1] // sizes[2] - 2
+
+
+def test_progress_stops_the_work_when_it_returns_false():
+    seen: list[tuple[int, float | None]] = []
+
+    def stop_after_three(iterations: int, seconds: float, value: float | None) -> bool:
+        seen.append((iterations, value))
+        return len(seen) < 3
+
+    found = solve_sampled(Game(3, 6), iterations=10**9, progress=stop_after_three, options=SMALL)
+    assert found.iterations == 768
+    assert seen == [(256, None), (512, None), (768, None)]
+    assert found.abstraction["version"] == VERSION
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"iterations": 0}, "iterations 0"),
+        ({"iterations": None, "time_limit": None}, "neither"),
+        ({"time_limit": -1.0}, "time_limit -1.0"),
+        ({"time_limit": float("nan")}, "time_limit nan"),
+        ({"seed": -1}, "seed -1"),
+        ({"threads": 0}, "threads 0"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(arguments, words):
+    with pytest.raises(InputError, match=words):
+        solve_sampled(Game(2, 3), **({"iterations": 8} | arguments))
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("batch", 7),
+        ("batch", -8),
+        ("tried", 0),
+        ("uniform_prefix", 1.5),
+        ("off_weight", -0.1),
+        ("opponent_epsilon", float("nan")),
+        ("averaging_power", -1.0),
+        ("regret_power", 9.0),
+    ],
+)
+def test_bad_options_are_refused_by_name(option, value):
+    with pytest.raises(InputError, match=f"{option} {value}"):
+        SamplingOptions(**{option: value})
+
+
+@pytest.mark.parametrize("pulls", ["tiles", "free"])
+def test_other_pulls_are_refused(pulls):
+    with pytest.raises(InputError, match=pulls):
+        SampledSolver(Game(3, 6, pulls=pulls))
+
+
+@pytest.mark.parametrize("name", ["25x60", "40x100", "999999x999999"])
+def test_games_too_large_for_memory_are_refused(name):
+    with pytest.raises(InputError, match=f"{name}.*GiB"):
+        SampledSolver(Game.parse(name))
+
+
+def test_states_of_other_games_or_batches_are_refused_and_leave_the_solver_alone():
+    solver = SampledSolver(Game(3, 6), options=SMALL)
+    other = SampledSolver(Game(3, 7), options=SMALL)
+    with pytest.raises(InputError, match="setup_regret"):
+        solver.restore(other.state())
+    batches = SampledSolver(Game(3, 6), options=dataclasses.replace(SMALL, batch=512))
+    batches.run(1)
+    with pytest.raises(InputError, match="512"):
+        solver.restore(batches.state())
+    with pytest.raises(InputError, match="nothing"):
+        solver.restore({})
+    assert solver.iterations == 0
+    assert not solver._decisions.visits.any()
+
+
+def test_estimate_counts_what_the_solver_holds():
+    game = Game(6, 12)
+    size, rows = estimate_sampled(game)
+    solver = SampledSolver(game)
+    arrays = [*solver._decisions, *solver._setups, *(a for log in solver._logs for a in log)]
+    assert sum(array.nbytes for array in arrays) == pytest.approx(size, rel=0.1)
+    assert rows == solver._decisions.match.size + solver._setups.regret.size
