@@ -1,1 +1,51 @@
-"""Solving Betting Black and White: exact and sampled equilibria, best responses, advice."""
+"""Solving Betting Black and White: exact and sampled equilibria, best responses, advice.
+
+The functions of everyday use can be had from here; each is loaded when it is first asked for.
+
+>>> import solver
+>>> game = solver.Game.parse("2x3")
+>>> solution = solver.solve_exact(game, target=1e-3)
+>>> solver.exploitability(solver.strategy_of(solution), game) <= 1e-3
+True
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "Advice": "advice",
+    "BestResponse": "judge",
+    "ExactSolution": "cfr",
+    "Game": "rules",
+    "InputError": "rules",
+    "MatchResult": "arena",
+    "SampledSolution": "mccfr",
+    "SearchedResponse": "exploiter",
+    "Setup": "setups",
+    "Situation": "situation",
+    "Strategy": "strategy",
+    "Table": "table",
+    "best_response": "judge",
+    "evaluate": "judge",
+    "exploitability": "judge",
+    "load_table": "table",
+    "make_bot": "bots",
+    "parse_situation": "situation",
+    "play_match": "arena",
+    "query": "advice",
+    "save_table": "table",
+    "search_best_response": "exploiter",
+    "solve_exact": "cfr",
+    "solve_sampled": "mccfr",
+    "strategy_of": "cfr",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'solver' has no attribute {name!r}")
+    return getattr(import_module(f"solver.{_HOMES[name]}"), name)

@@ -23,7 +23,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from solver.abstraction import FEATURES, VERSION, feature_columns, feature_sizes, num_keys
-from solver.mccfr import fill_from_coarser
+from solver.coarser import fill_from_coarser
 from solver.infostate import infostate_key
 from solver.memoryless import nth_tile, row_offsets
 from solver.rules import Game, InputError
@@ -107,7 +107,7 @@ def exact_table(
     *,
     setup_probs: NDArray[np.float64],
     observations: NDArray[np.int16],
-    slots: NDArray[np.int64],
+    slots: NDArray[np.integer],
     match: NDArray[np.float64],
     reach: NDArray[np.float64],
     algorithm: str,
@@ -280,8 +280,8 @@ def _exact_strategy(table: Table) -> Strategy:
     _check_probabilities(match, "decisions.parquet: match")
     observations = np.zeros((len(match), n, 4), np.int64)
     for s in range(n):
-        for column, name in enumerate(_OBSERVED):
-            observations[:, s, column] = table.decisions[f"{name}_{s + 1}"].to_numpy()
+        for place, name in enumerate(_OBSERVED):
+            observations[:, s, place] = table.decisions[f"{name}_{s + 1}"].to_numpy()
     keys = _keys_of(observations)
     order = np.argsort(keys)
     keys = keys[order]

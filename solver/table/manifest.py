@@ -53,8 +53,8 @@ class Manifest(_Part):
     """All that a table says of itself.
 
     ``iterations`` and ``seconds`` count from the start, over all resumed runs; ``options`` are the
-    settings of the sampling.  ``rows`` and ``sha256`` have one entry for each Parquet file; ``sha256`` also covers the
-    checkpoint where there is one.
+    settings of the sampling.  ``rows`` and ``sha256`` have one entry for each Parquet file;
+    ``sha256`` also covers the checkpoint where there is one.
     """
 
     format_version: int

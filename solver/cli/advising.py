@@ -1,0 +1,139 @@
+"""``query`` and ``setup``: what to do now, and what to place."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+
+from solver.cli.common import (
+    ASK_GAME,
+    ASK_JSON,
+    ASK_OBJECTIVE,
+    ASK_QUIET,
+    ASK_SEED,
+    emit,
+    open_player,
+    percent,
+    read_text,
+)
+from solver.rules import InputError
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    app.command()(query)
+    app.command()(setup)
+
+
+def query(
+    table: Annotated[str | None, typer.Argument(help="A table's folder, or bot:NAME.")] = None,
+    me: Annotated[str | None, typer.Option(help="My setup as placed: 8:4,3:1,9:6,...")] = None,
+    history: Annotated[str, typer.Option(help="A token for each past slot: 'w3=7 b5f'")] = "",
+    facing: Annotated[str | None, typer.Option(help="The opponent's tile now, such as w6.")] = None,
+    situation: Annotated[
+        str | None, typer.Option(help="A JSON file with me, history and facing; - for input.")
+    ] = None,
+    game: ASK_GAME = None,
+    objective: ASK_OBJECTIVE = None,
+    seed: ASK_SEED = 0,
+    as_json: ASK_JSON = False,
+    quiet: ASK_QUIET = False,
+) -> None:
+    """Advise in a situation: match or fold, against an opponent who plays the table."""
+    from solver.advice import query as ask
+    from solver.situation import parse_situation, parse_situation_json
+
+    player = open_player(table, game=game, objective=objective)
+    if situation is not None:
+        if me is not None or facing is not None or history:
+            raise InputError("--situation: it stands instead of --me, --history and --facing")
+        where = parse_situation_json(player.game, read_text(situation, "--situation"))
+    elif me is None or facing is None:
+        raise InputError("a situation needs --me and --facing (and --history from slot 2 on)")
+    else:
+        where = parse_situation(player.game, me=me, history=history, facing=facing)
+    advice = ask(
+        player.strategy,
+        where,
+        player.game,
+        seed=seed,
+        visits=None if player.table is None else player.table.visits,
+    )
+    data = advice.to_json()
+    emit(data, as_json=as_json, show=lambda console: _show_advice(console, data))
+
+
+def _show_advice(console: Console, data: dict[str, Any]) -> None:
+    reason = f" ({data['reason']})" if data.get("reason") else ""
+    console.print(f"[bold]{data['decision']}[/bold]{reason}")
+    if data["actions"]:
+        grid = Grid("action", "pays", "value", "win", "draw", "loss", "table plays it")
+        for row in data["actions"]:
+            pays = ", ".join(f"{k} {v}" for k, v in (row["pulls"] or {}).items())
+            grid.add_row(
+                row["action"],
+                pays or "-",
+                f"{row['value']:+.3f}",
+                percent(row["win"]),
+                percent(row["draw"]),
+                percent(row["loss"]),
+                percent(row["table_probability"]),
+            )
+        console.print(grid)
+    tiles = sorted(data["opponent_tile"].items(), key=lambda item: -item[1])
+    if tiles:
+        console.print(
+            "opponent's tile: " + "  ".join(f"{tile} {percent(prob)}" for tile, prob in tiles)
+        )
+    console.print("still out: " + " ".join(str(tile) for tile in data["opponent_left"]))
+    console.print(f"method: {data['method']}", style="dim")
+    if not data["known"]:
+        console.print("The table does not know this situation well; see method.", style="yellow")
+
+
+def setup(
+    table: Annotated[str | None, typer.Argument(help="A table's folder, or bot:NAME.")] = None,
+    n: Annotated[int, typer.Option("--n", "-n", min=1, max=100_000, help="How many.")] = 1,
+    partial: Annotated[
+        str | None, typer.Option(help="A half-placed board to complete: 8:4,?:1,?")
+    ] = None,
+    game: ASK_GAME = None,
+    objective: ASK_OBJECTIVE = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed; without one each call draws anew.")
+    ] = None,
+    as_json: ASK_JSON = False,
+    quiet: ASK_QUIET = False,
+) -> None:
+    """Draw setups to place from a strategy."""
+    import numpy as np
+
+    from solver.completion import complete_from_strategy
+    from solver.setups import PartialSetup
+
+    player = open_player(table, game=game, objective=objective)
+    board = PartialSetup.parse(partial or "", player.game)
+    drawn = complete_from_strategy(
+        player.strategy, board, player.game, np.random.default_rng(seed), count=n
+    )
+    data = {
+        "game": player.game.name,
+        "setups": [str(one) for one in drawn.setups],
+        "probabilities": list(drawn.probabilities),
+        "known": drawn.known,
+    }
+
+    def show(console: Console) -> None:
+        for one in drawn.setups:
+            console.print(str(one))
+        if not drawn.known and not quiet:
+            console.print(
+                "The strategy never places such a board; completed uniformly.", style="yellow"
+            )
+
+    emit(data, as_json=as_json, show=show)

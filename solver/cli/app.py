@@ -1,0 +1,60 @@
+"""The command as a whole: its parts, and the one place where errors become one line."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from solver.cli import advising, environments, judging, solving, tables
+from solver.cli.common import compile_notice
+from solver.rules import InputError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="blackwhite",
+    help="Strategies, best responses and exploitability for Betting Black and White.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for part in (solving, judging, advising, tables, environments):
+    part.register(app)
+
+
+@app.callback()
+def about() -> None:
+    """Strategies, best responses and exploitability for Betting Black and White."""
+
+
+def main() -> None:
+    """Run the command; exit 0, or 2 with one line on standard error for bad input."""
+    quiet = not {"--quiet", "-q"}.isdisjoint(sys.argv)
+    try:
+        with compile_notice(quiet=quiet):
+            code = app(standalone_mode=False)
+    except InputError as error:
+        _refuse(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        _refuse("interrupted; nothing was written")
+    except BrokenPipeError:  # the reader of our output has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        _refuse(f"{error.filename or 'input or output'}: {error.strerror or error}")
+    except MemoryError:
+        _refuse("not enough memory; `blackwhite estimate` tells what a game needs")
+    except Exception as error:
+        # Typer's usage errors come from its own copy of click; they know how to say themselves.
+        if not hasattr(error, "format_message"):
+            raise
+        _refuse(error.format_message())
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _refuse(message: str) -> None:
+    sys.stderr.write("blackwhite: " + " ".join(message.split()) + "\n")
+    sys.exit(2)

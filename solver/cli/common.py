@@ -1,0 +1,240 @@
+"""What the commands share: options, strategies by name, output, progress and interruption."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from solver.rules import Game, InputError
+
+if TYPE_CHECKING:
+    from solver.strategy import Strategy
+    from solver.table import Table
+
+__all__ = [
+    "ASK_GAME",
+    "ASK_JSON",
+    "ASK_OBJECTIVE",
+    "ASK_QUIET",
+    "ASK_SEED",
+    "ASK_THREADS",
+    "DEFAULT_GAME",
+    "Player",
+    "command_line",
+    "compile_notice",
+    "default_table",
+    "default_threads",
+    "emit",
+    "open_player",
+    "percent",
+    "read_game",
+    "read_text",
+    "watch",
+]
+
+ASK_JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+ASK_QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
+ASK_SEED = Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of everything random.")]
+ASK_GAME = Annotated[
+    str | None, typer.Option("--game", help="NxC, the game that a bot plays (tables know theirs).")
+]
+ASK_OBJECTIVE = Annotated[
+    str | None, typer.Option("--objective", help="win or chips, for a bot (tables know theirs).")
+]
+ASK_THREADS = Annotated[
+    int | None, typer.Option(min=1, max=64, help="Threads; the result is the same for any number.")
+]
+
+_PROJECT = Path(__file__).resolve().parents[2]
+DEFAULT_GAME = "10x30"
+MAX_TILES, MAX_CHIPS = 60, 1000
+
+
+@dataclass(frozen=True)
+class Player:
+    """A strategy by name: a table, or a bot."""
+
+    name: str
+    game: Game
+    strategy: Strategy
+    table: Table | None
+
+
+def read_game(text: str, *, pulls: str = "latest", objective: str = "win") -> Game:
+    """Read a game written NxC, of a size that commands work with."""
+    game = Game.parse(text, pulls=pulls, objective=objective)  # type: ignore[arg-type]
+    if game.num_tiles > MAX_TILES or game.num_chips > MAX_CHIPS:
+        raise InputError(
+            f"game {text}: commands take up to {MAX_TILES} tiles and {MAX_CHIPS:,} chips"
+        )
+    return game
+
+
+def default_threads() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def default_table() -> Path:
+    """Return the table to use where none is named: the shipped one, else the local one."""
+    names = (Path("results") / DEFAULT_GAME, Path("results") / "local" / DEFAULT_GAME)
+    for name in names:
+        for base in (Path.cwd(), _PROJECT):
+            if (base / name / "manifest.json").is_file():
+                return base / name
+    raise InputError(
+        f"no table named, and none at {names[0]} or {names[1]}; make one with `blackwhite solve`"
+    )
+
+
+def open_player(
+    text: str | None, *, game: str | None = None, objective: str | None = None
+) -> Player:
+    """Return the table at path ``text``, or the bot ``bot:NAME``; see the options' help."""
+    if text is not None and text.startswith("bot:"):
+        from solver.bots import make_bot
+
+        rules = read_game(game or DEFAULT_GAME, objective=objective or "win")
+        return Player(text, rules, make_bot(text, rules), None)
+    from solver.table import load_table
+
+    path = Path(text) if text is not None else default_table()
+    table = load_table(path)
+    if game is not None and read_game(game).name != table.game.name:
+        raise InputError(f"--game {game}: the table {path} is for {table.game.name}")
+    if objective is not None and objective != table.game.objective:
+        raise InputError(f"--objective {objective}: the table {path} is for {table.game.objective}")
+    return Player(str(path), table.game, table.strategy, table)
+
+
+def read_text(path: str, what: str) -> str:
+    """Return the text of a file, or of standard input for ``-``."""
+    if path == "-":
+        return sys.stdin.read()
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{what} {path}: not a text file") from None
+
+
+def command_line() -> str:
+    """Return the command as typed, for a manifest."""
+    return shlex.join(["blackwhite", *sys.argv[1:]])
+
+
+def emit(data: dict[str, Any], *, as_json: bool, show: Callable[[Console], None]) -> None:
+    """Print ``data`` as one JSON object, or let ``show`` print for a person."""
+    if as_json:
+        sys.stdout.write(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")
+    else:
+        show(Console(highlight=False, soft_wrap=not sys.stdout.isatty()))
+
+
+def percent(share: float) -> str:
+    """Return a probability as people read it."""
+    return f"{100 * share:.1f}%"
+
+
+class Watch:
+    """Follows long work: a progress bar on a terminal, a clean stop on Ctrl-C.
+
+    Solvers call it as ``progress(iterations, seconds, exploitability)``; it answers False once
+    the user has asked to stop.  A second Ctrl-C ends the program at once.
+    """
+
+    def __init__(self, bar: Progress | None, unit: str) -> None:
+        self.stopped = False
+        self._bar = bar
+        self._unit = unit
+        self._task = bar.add_task("", total=None) if bar else None
+        self.total_seconds: float | None = None
+        self.total_iterations: int | None = None
+
+    def interrupt(self, *_: object) -> None:
+        """Note the first Ctrl-C."""
+        if self.stopped:
+            raise KeyboardInterrupt
+        self.stopped = True
+
+    def __call__(self, iterations: int, seconds: float, exploitability: float | None) -> bool:
+        """Show how far the work is; return whether to go on."""
+        if self._bar is not None and self._task is not None:
+            text = f"{iterations:,} {self._unit}"
+            if exploitability is not None:
+                text += f", exploitability {exploitability:.3g}"
+            share = max(
+                iterations / self.total_iterations if self.total_iterations else 0.0,
+                seconds / self.total_seconds if self.total_seconds else 0.0,
+            )
+            total = 1.0 if self.total_iterations or self.total_seconds else None
+            self._bar.update(self._task, description=text, completed=min(share, 1.0), total=total)
+        return not self.stopped
+
+
+@contextmanager
+def watch(
+    *, quiet: bool, unit: str, iterations: int | None = None, seconds: float | None = None
+) -> Iterator[Watch]:
+    """Give a :class:`Watch` to long work; also say when compiled code has to be made first."""
+    bar = None
+    if not quiet and sys.stderr.isatty():
+        console = Console(stderr=True)
+        bar = Progress(
+            BarColumn(bar_width=24),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}"),
+            console=console,
+            transient=True,
+        )
+    follower = Watch(bar, unit)
+    follower.total_iterations, follower.total_seconds = iterations, seconds
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, follower.interrupt)
+    try:
+        if bar is not None:
+            with bar:
+                yield follower
+        else:
+            yield follower
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def compile_notice(*, quiet: bool) -> Iterator[None]:
+    """Tell the user once if Numba has to compile, which it does on the first run only."""
+    from numba.core import event
+
+    class Notice(event.Listener):
+        told = quiet
+
+        def on_start(self, event: object) -> None:
+            if not self.told:
+                self.told = True
+                sys.stderr.write(
+                    "First run on this machine: compiling the solver once, "
+                    "which can take a minute or two ...\n"
+                )
+                sys.stderr.flush()
+
+        def on_end(self, event: object) -> None:
+            pass
+
+    listener = Notice()
+    event.register("numba:compile", listener)
+    try:
+        yield
+    finally:
+        event.unregister("numba:compile", listener)

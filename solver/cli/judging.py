@@ -1,0 +1,173 @@
+"""``exploit`` and ``match``: how weak a strategy is, and how two of them fare."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from solver.cli.common import (
+    ASK_GAME,
+    ASK_JSON,
+    ASK_OBJECTIVE,
+    ASK_QUIET,
+    ASK_SEED,
+    ASK_THREADS,
+    Player,
+    default_threads,
+    emit,
+    open_player,
+    percent,
+    watch,
+)
+from solver.rules import InputError
+
+__all__ = ["register"]
+
+_METHODS = ("auto", "exact", "search")
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    app.command()(exploit)
+    app.command("match")(play)
+
+
+def exploit(
+    table: Annotated[str | None, typer.Argument(help="A table's folder, or bot:NAME.")] = None,
+    game: ASK_GAME = None,
+    objective: ASK_OBJECTIVE = None,
+    method: Annotated[str, typer.Option(help="auto, exact or search")] = "auto",
+    time_limit: Annotated[float, typer.Option(help="Seconds to search.")] = 60.0,
+    threads: ASK_THREADS = None,
+    seed: ASK_SEED = 0,
+    as_json: ASK_JSON = False,
+    quiet: ASK_QUIET = False,
+) -> None:
+    """Say how much the best opponent wins against a strategy.
+
+    Exactly where every setup can be tried; else a lower bound, found by searching an opponent and
+    playing it in fresh games.
+    """
+    from solver.judge import is_feasible
+
+    if method not in _METHODS:
+        raise InputError(f"--method {method}: allowed are {', '.join(_METHODS)}")
+    if not time_limit > 0:
+        raise InputError(f"--time-limit {time_limit}: it must be above 0")
+    player = open_player(table, game=game, objective=objective)
+    threads = threads or default_threads()
+    if method == "exact" or (method == "auto" and is_feasible(player.game)):
+        data = _exactly(player, threads, quiet)
+    else:
+        data = _by_search(player, time_limit, threads, seed, quiet)
+
+    def show(console: Console) -> None:
+        reply = data["best_response"]
+        if data["kind"] == "exact":
+            console.print(f"exploitability of {player.name}: {data['exploitability']:.6g} (exact)")
+        else:
+            low, high = data["lower_ci"]
+            console.print(
+                f"exploitability of {player.name}: at least {data['lower']:.3f} "
+                f"(95% interval {low:.3f} to {high:.3f}, {data['games']:,} fresh games)"
+            )
+            console.print("A lower bound: the best opponent may win more.")
+        console.print(f"best setup against it: {reply['setup']}")
+
+    emit(data, as_json=as_json, show=show)
+
+
+def _exactly(player: Player, threads: int, quiet: bool) -> dict[str, Any]:
+    from solver.judge import best_response
+
+    with watch(quiet=quiet, unit="branches") as follow:
+        found = best_response(player.strategy, player.game, threads=threads, progress=follow)
+    return {
+        "kind": "exact",
+        "exploitability": found.value,
+        "best_response": {"setup": str(found.setup), "value": found.value},
+    }
+
+
+def _by_search(
+    player: Player, time_limit: float, threads: int, seed: int, quiet: bool
+) -> dict[str, Any]:
+    from solver.exploiter import search_best_response
+
+    with watch(quiet=quiet, unit="games", seconds=time_limit) as follow:
+        found = search_best_response(
+            player.strategy,
+            player.game,
+            time_limit=time_limit,
+            threads=threads,
+            seed=seed,
+            progress=follow,
+        )
+    return {
+        "kind": "bracket",
+        "lower": found.lower,
+        "lower_ci": list(found.ci95),
+        "upper": 1.0 if player.game.is_win else float(player.game.num_chips),
+        "best_response": {"setup": str(found.setup), "value": found.lower},
+        "games": found.games,
+        "search_games": found.search_games,
+        "seed": seed,
+        "calibration": None,
+    }
+
+
+def play(
+    a: Annotated[str, typer.Argument(help="A table's folder, or bot:NAME.")],
+    b: Annotated[str, typer.Argument(help="A table's folder, or bot:NAME.")],
+    game: ASK_GAME = None,
+    objective: ASK_OBJECTIVE = None,
+    games: Annotated[int, typer.Option(min=2, help="Games to play, an even number.")] = 10_000,
+    threads: ASK_THREADS = None,
+    seed: ASK_SEED = 0,
+    as_json: ASK_JSON = False,
+    quiet: ASK_QUIET = False,
+) -> None:
+    """Play A against B; the value is A's mean utility."""
+    from solver.arena import play_match
+
+    tables = [name for name in (a, b) if not name.startswith("bot:")]
+    if tables and game is None:  # a bot plays the game of the table it meets
+        from pathlib import Path
+
+        from solver.table import read_manifest
+
+        facts = read_manifest(Path(tables[0])).rules
+        game, objective = facts.name, objective or facts.objective
+    first = open_player(a, game=game, objective=objective)
+    second = open_player(b, game=game, objective=objective)
+    with watch(quiet=quiet, unit="games", iterations=games) as follow:
+        result = play_match(
+            first.strategy,
+            second.strategy,
+            first.game,
+            games=games,
+            seed=seed,
+            threads=threads or default_threads(),
+            progress=follow,
+        )
+    data = {
+        "games": result.games,
+        "value": result.value,
+        "ci95": list(result.ci95),
+        "wins": result.wins,
+        "draws": result.draws,
+        "losses": result.losses,
+    }
+
+    def show(console: Console) -> None:
+        low, high = result.ci95
+        console.print(
+            f"{first.name} against {second.name}, {first.game.name}, {result.games:,} games: "
+            f"{result.value:+.4f} (95% interval {low:+.4f} to {high:+.4f})"
+        )
+        for name, count in (("won", result.wins), ("drawn", result.draws), ("lost", result.losses)):
+            console.print(f"  {name:<6} {count:>12,}  {percent(count / result.games)}")
+
+    emit(data, as_json=as_json, show=show)

@@ -1,0 +1,324 @@
+"""The command as a user types it: results as JSON, and one clear line for whatever is wrong."""
+
+import contextlib
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from solver.cli.app import main
+from solver.rules import Game
+from solver.table import load_table
+
+SETUP = "8:4,3:1,9:6,0:1,2:3,7:5,1:1,4:4,5:2,6:3"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory) -> Path:
+    """A folder with an exact table of 3x6, a sampled one of 10x30, and damaged ones."""
+    folder = tmp_path_factory.mktemp("home")
+    for arguments in (
+        ["solve", "3x6", "--target", "1e-3"],
+        ["solve", "--iterations", "20000", "--threads", "1"],
+        ["solve", "2x4", "--target", "1e-3"],
+    ):
+        assert run_in(folder, *arguments)[0] == 0
+    local = folder / "results" / "local"
+    for name, file in (
+        ("truncated", "setup.parquet"),
+        ("changed", "decisions.parquet"),
+        ("broken", "manifest.json"),
+    ):
+        copy = folder / name
+        copy.mkdir()
+        for entry in (local / "3x6").iterdir():
+            (copy / entry.name).write_bytes(entry.read_bytes())
+        data = (copy / file).read_bytes()
+        bad = data[:-1] + b"?" if name == "changed" else data[: len(data) // 2]
+        (copy / file).write_bytes(bad)
+    (folder / "file").write_text("not a folder")
+    (folder / "mine").mkdir()
+    (folder / "mine" / "notes.txt").write_text("keep me")
+    (folder / "bad.json").write_text('{"me": 3}')
+    (folder / "no.json").write_text("{")
+    return folder
+
+
+def run_in(folder: Path, *arguments: str) -> tuple[int, str, str]:
+    """Run the command in this process; return its exit code, output and errors."""
+    out, err = io.StringIO(), io.StringIO()
+    argv, cwd = sys.argv, Path.cwd()
+    sys.argv = ["blackwhite", *arguments]
+    os.chdir(folder)
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            main()
+        code = 0
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    finally:
+        sys.argv = argv
+        os.chdir(cwd)
+    return code, out.getvalue(), err.getvalue()
+
+
+def answer(folder: Path, *arguments: str) -> dict:
+    code, out, err = run_in(folder, *arguments, "--json", "--quiet")
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+BAD = [
+    (["solve", "3x"], "'3x'.*NxC"),
+    (["solve", "5x3"], "5 tiles need at least 5"),
+    (["solve", "0x0"], "tiles 0"),
+    (["solve", "999999x999999"], "999999x999999.*60 tiles"),
+    (["solve", "40x100"], "40x100.*GiB"),
+    (["solve", "3x6", "--method", "magic"], "magic.*auto, exact, mccfr"),
+    (["solve", "3x6", "--algorithm", "magic"], r"magic.*pcfr\+"),
+    (["solve", "--method", "mccfr", "--algorithm", "magic"], r"magic.*rm\+"),
+    (["solve", "3x6", "--target", "0"], "--target 0"),
+    (["solve", "3x6", "--target", "nan"], "--target nan"),
+    (["solve", "--method", "mccfr", "--target", "0.1"], "--target.*sampled"),
+    (["solve", "3x6", "--time-limit", "-1"], "--time-limit -1"),
+    (["solve", "3x6", "--iterations", "0"], "--iterations"),
+    (["solve", "3x6", "--iterations", "many"], "--iterations"),
+    (["solve", "3x6", "--threads", "0"], "--threads"),
+    (["solve", "3x6", "--seed", "-1"], "--seed"),
+    (["solve", "3x6", "--objective", "luck"], "luck.*win, chips"),
+    (["solve", "3x6", "--pulls", "sideways"], "sideways.*latest, tiles, free"),
+    (["solve", "3x6", "--pulls", "free"], "free.*latest"),
+    (["solve", "10x30", "--pulls", "tiles"], "tiles.*latest"),
+    (["solve", "10x30", "--method", "exact"], "10x30"),
+    (["solve", "3x6", "--out", "file"], "file.*not a folder"),
+    (["solve", "3x6", "--out", "file/deeper"], "file.*not a writable folder"),
+    (["solve", "3x6", "--out", "mine"], r"notes\.txt"),
+    (["solve", "3x6", "--out", "/proc/none/there"], "/proc"),
+    (["solve", "3x6", "--resume", "mine"], "mine"),
+    (["solve", "3x6", "--resume", "nowhere"], "nowhere: no such table"),
+    (["solve", "3x6", "--resume", "results/local/2x4"], "holds 2x4"),
+    (["solve", "3x6", "--resume", "results/local/3x6", "--algorithm", "cfr"], r"cfr.*pcfr\+"),
+    (["solve", "3x6", "extra"], "extra"),
+    (["exploit", "nowhere"], "nowhere: no such table"),
+    (["exploit", "mine"], "mine: not a table"),
+    (["exploit", "file"], "file: not a table"),
+    (["exploit", "truncated"], r"setup\.parquet: wrong checksum"),
+    (["exploit", "changed"], r"decisions\.parquet: wrong checksum"),
+    (["exploit", "broken"], r"manifest\.json"),
+    (["exploit", "bot:nobody", "--game", "3x6"], "nobody.*random"),
+    (["exploit", "bot:random", "--game", "3 by 6"], "3 by 6"),
+    (["exploit", "results/local/3x6", "--game", "4x8"], "4x8.*3x6"),
+    (["exploit", "results/local/3x6", "--objective", "chips"], "chips.*win"),
+    (["exploit", "results/local/3x6", "--method", "guess"], "guess.*auto, exact, search"),
+    (["exploit", "results/local/10x30", "--method", "exact"], "10x30"),
+    (["exploit", "results/local/10x30", "--time-limit", "0"], "--time-limit 0"),
+    (["match", "bot:random"], "Missing argument"),
+    (["match", "results/local/3x6", "results/local/2x4"], "3x6.*2x4"),
+    (["match", "bot:random", "bot:folder", "--games", "0"], "--games"),
+    (["query", "results/local/3x6", "--me", "0:1,2:4,1:1"], "--facing"),
+    (["query", "results/local/3x6", "--facing", "w1"], "--me"),
+    (["query", "--me", "0:1,2:4,1:1", "--facing", "w1"], "slot 4"),
+    (["query", "--me", SETUP.replace("3:1", "8:1"), "--facing", "w1"], "8 is placed twice"),
+    (["query", "--me", SETUP.replace("8:4", "8:5"), "--facing", "w1"], "31 chips"),
+    (["query", "--me", SETUP, "--facing", "g6"], "g6"),
+    (["query", "--me", SETUP, "--facing", "w60"], "w60"),
+    (["query", "--me", SETUP, "--history", "w3=8", "--facing", "w1"], "w3=8"),
+    (["query", "--me", SETUP, "--history", "w3=7 w3=7", "--facing", "w1"], "w3=7"),
+    (["query", "--me", SETUP, "--history", "w5f", "--facing", "w1"], "w5f"),
+    (["query", "--me", SETUP, "--history", "w3F", "--facing", "w1"], "w3F"),
+    (["query", "--situation", "bad.json"], "me"),
+    (["query", "--situation", "no.json"], "JSON"),
+    (["query", "--situation", "nowhere.json"], r"nowhere\.json"),
+    (["setup", "results/local/3x6", "--partial", "0:1,0:1"], "0 is placed twice"),
+    (["setup", "results/local/3x6", "--partial", "0:9"], "9 chips"),
+    (["setup", "results/local/3x6", "-n", "0"], "--n"),
+    (["show", "nowhere"], "nowhere: no such table"),
+    (["export", "results/local/3x6", "--format", "pdf"], "pdf.*csv, parquet, npz, efg"),
+    (["export", "results/local/3x6", "--out", "mine"], "mine: exists already"),
+    (["export", "results/local/3x6", "--out", "no/where"], "not a folder"),
+    (["export", "results/local/10x30", "--format", "efg"], "10x30"),
+    (["red-and-black", "--players", "22"], "players 22"),
+    (["red-and-black", "--min-bet", "5", "--max-bet", "2"], "max_bet 2|max-bet 2"),
+    (["estimate", "ten by thirty"], "ten by thirty"),
+    (["nonsense"], "nonsense"),
+    (["solve", "--nonsense"], "nonsense"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "wanted"), BAD, ids=[" ".join(a) for a, _ in BAD])
+def test_bad_input_gets_one_line_and_changes_nothing(home, arguments, wanted):
+    before = snapshot(home)
+    code, out, err = run_in(home, *arguments, "--quiet")
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert err.startswith("blackwhite: ")
+    assert re.search(wanted, err), err
+    assert snapshot(home) == before
+
+
+def test_solve_says_what_it_did(home, tmp_path):
+    data = answer(home, "solve", "2x4", "--target", "1e-4", "--out", str(tmp_path / "t"))
+    assert data["game"] == "2x4"
+    assert data["method"] == "exact"
+    assert data["exploitability"] <= 1e-4
+    assert data["num_infostates"] == load_table(tmp_path / "t").decisions.height
+    assert Path(data["out"]) == tmp_path / "t"
+
+
+@pytest.mark.parametrize("objective", ["win", "chips"])
+def test_reported_exploitability_is_the_judges(home, tmp_path, objective):
+    out = str(tmp_path / "t")
+    solved = answer(
+        home, "solve", "3x5", "--objective", objective, "--target", "1e-3", "--out", out
+    )
+    judged = answer(home, "exploit", out)
+    assert judged["kind"] == "exact"
+    assert judged["exploitability"] == pytest.approx(solved["exploitability"], abs=1e-12)
+
+
+def test_bots_are_judged_exactly_in_small_games(home):
+    data = answer(home, "exploit", "bot:random", "--game", "3x6")
+    assert data["exploitability"] == pytest.approx(0.6, abs=1e-12)
+    assert data["best_response"]["setup"] == "0:1,2:4,1:1"
+
+
+def test_bracket_is_said_to_be_one_where_the_game_is_too_large(home):
+    data = answer(home, "exploit", "results/local/10x30", "--time-limit", "2")
+    assert data["kind"] == "bracket"
+    low, high = data["lower_ci"]
+    assert low <= data["lower"] <= high <= data["upper"] == 1.0
+    assert len(data["best_response"]["setup"].split(",")) == 10
+
+
+@pytest.mark.parametrize("method", ["exact", "mccfr"])
+def test_resumed_solve_equals_an_uninterrupted_one(home, tmp_path, method):
+    once, twice = str(tmp_path / "once"), str(tmp_path / "twice")
+    common = ["--method", method, "--threads", "1"]
+    answer(home, "solve", "3x6", *common, "--iterations", "8192", "--out", once)
+    answer(home, "solve", "3x6", *common, "--iterations", "4096", "--out", twice)
+    answer(home, "solve", "3x6", "--resume", twice, "--iterations", "8192")
+    first, second = load_table(Path(once)), load_table(Path(twice))
+    assert first.manifest.iterations == second.manifest.iterations == 8192
+    assert first.setup.equals(second.setup)
+    assert first.decisions.equals(second.decisions)
+
+
+def test_same_seed_gives_the_same_table_on_one_thread_and_two(home, tmp_path):
+    for threads in ("1", "2"):
+        answer(
+            home, "solve", "5x10", "--method", "mccfr", "--iterations", "20000",
+            "--threads", threads, "--seed", "7", "--out", str(tmp_path / threads),
+        )  # fmt: skip
+    first, second = (load_table(tmp_path / threads) for threads in ("1", "2"))
+    assert first.setup.equals(second.setup)
+    assert first.decisions.equals(second.decisions)
+
+
+def test_query_answers_the_worked_example_of_the_rules(home):
+    data = answer(home, "query", "bot:random", "--game", "2x3", "--me", "0:1,1:2", "--facing", "w2")
+    fold, match = sorted(data["actions"], key=lambda row: row["action"])
+    # The opponent holds 1:2, 0:1. Matching loses 2-4. After folding slot 2 is 1 v 2 and the
+    # opponent decides: folding draws 3-3, matching loses to my 1; a coin does either.
+    assert data["opponent_tile"] == {"1": 1.0}
+    assert data["decision"] == "fold"
+    assert (fold["value"], fold["win"], fold["draw"], fold["loss"]) == (0.5, 0.5, 0.5, 0.0)
+    assert (match["value"], match["loss"]) == (-1.0, 1.0)
+    assert data["known"] is True
+
+
+def test_query_reads_a_situation_from_a_file(home, tmp_path):
+    where = {"me": SETUP, "history": "w3=7", "facing": "b6"}
+    (tmp_path / "s.json").write_text(json.dumps(where))
+    typed = answer(home, "query", "--me", SETUP, "--history", "w3=7", "--facing", "b6")
+    assert answer(home, "query", "--situation", str(tmp_path / "s.json")) == typed
+    assert typed["decision"] in ("match", "fold")
+    assert sum(typed["opponent_tile"].values()) == pytest.approx(1)
+    assert 7 not in typed["opponent_left"]
+
+
+def test_setups_drawn_for_a_half_placed_board_complete_it(home):
+    data = answer(home, "setup", "-n", "5", "--partial", "9:?,?:7", "--seed", "1")
+    assert len(data["setups"]) == 5
+    for text in data["setups"]:
+        first, second = text.split(",")[:2]
+        assert first.startswith("9:")
+        assert second.endswith(":7")
+    assert data == answer(home, "setup", "-n", "5", "--partial", "9:?,?:7", "--seed", "1")
+
+
+def test_match_counts_every_game(home):
+    data = answer(home, "match", "results/local/3x6", "bot:random", "--games", "4000")
+    assert data["games"] == data["wins"] + data["draws"] + data["losses"] == 4000
+    assert data["ci95"][0] <= data["value"] <= data["ci95"][1]
+    assert data["value"] > 0
+
+
+def test_estimate_knows_the_sizes(home):
+    assert answer(home, "estimate")["setups"] == 36_342_450_144_000
+    small = answer(home, "estimate", "3x6")
+    assert (small["setups"], small["method"]) == (60, "exact")
+    assert small["infostates"] == load_table(home / "results/local/3x6").decisions.height
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "npz", "efg"])
+def test_export_writes_what_it_says(home, tmp_path, form):
+    data = answer(
+        home, "export", "results/local/3x6", "--format", form, "--out", str(tmp_path / "x")
+    )
+    assert data["files"]
+    assert all(Path(file).stat().st_size > 0 for file in data["files"])
+
+
+def test_show_lists_likely_setups_and_match_rates(home):
+    for table in ("results/local/3x6", "results/local/10x30"):
+        data = answer(home, "show", table, "--top", "3")
+        assert len(data["setups"]) == 3
+        assert all(0 <= row["match"] <= 1 for row in data["match_rates"])
+        code, out, _ = run_in(home, "show", table)
+        assert code == 0
+        assert "match rate" in out
+
+
+def test_red_and_black_gives_the_first_seat_nothing(home):
+    data = answer(home, "red-and-black")
+    assert data["seat_values"] == pytest.approx([0], abs=1e-9)
+    assert data["banker_value"] == pytest.approx(0, abs=1e-9)
+    assert data["double_when"]
+
+
+def test_interrupted_solve_keeps_what_it_has(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "solver.cli", "solve", "4x8", "--iterations", "1000000", "--json"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    started = time.monotonic()
+    while process.poll() is None and not _is_waiting_for_signals(process.pid, started):
+        time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    assert load_table(tmp_path / "results/local/4x8").game == Game(4, 8)
+    assert json.loads(out)["iterations"] < 1_000_000
+
+
+def _is_waiting_for_signals(pid: int, started: float) -> bool:
+    """Whether the process has its own handler for SIGINT, read from what the kernel says of it."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("SigCgt"):
+            caught = bool(int(line.split()[1], 16) >> (signal.SIGINT - 1) & 1)
+            return caught and time.monotonic() - started > 10
+    return False
