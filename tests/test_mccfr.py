@@ -53,7 +53,7 @@ def test_restored_solver_goes_on_bit_for_bit():
 
 
 def test_table_is_the_same_when_logs_have_to_grow(monkeypatch):
-    from solver import mccfr
+    from solver.mccfr import solver as mccfr
 
     solver = SampledSolver(Game(4, 8), seed=1)
     solver.run(1024)
@@ -101,7 +101,7 @@ def test_rows_never_visited_are_uniform():
 
 def test_setup_regrets_are_unbiased_when_compared_with_exact_values(monkeypatch):
     """One long batch against a frozen strategy: mean gain = exact value of the deviation."""
-    from solver import mccfr
+    from solver.mccfr import solver as mccfr
 
     game = Game(3, 6)
     n, c = game.num_tiles, game.num_chips
