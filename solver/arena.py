@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -23,6 +22,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from solver.progress import Progress
 from solver.rules import (
     CHOICE,
     FORCED_FOLD,
@@ -35,12 +35,10 @@ from solver.rules import (
     settle,
     utility,
 )
-from solver.strategy import CONSTANT, Strategy, draw_strategy_setup, match_prob
+from solver.strategy import CONSTANT, Strategy, check_fits, draw_strategy_setup, match_prob
 
 __all__ = ["MatchResult", "Progress", "play_match"]
 
-Progress = Callable[[int, float, float | None], bool]
-"""Called with games played, seconds, and None; returning False stops the match."""
 
 NUM_CHUNKS = 64
 """Parts of a match, each with its own random numbers; the same for any number of threads."""
@@ -116,13 +114,12 @@ def play_match(
     """
     if game.pulls != "latest":
         raise InputError(f"pulls {game.pulls!r}: matches are played with latest")
-    if games < 1:
-        raise InputError(f"games {games}: play at least 1")
+    if games < 4:
+        raise InputError(f"games {games}: play at least 4, two pairs, for an interval")
     if threads < 1:
         raise InputError(f"threads {threads}: use at least 1")
     for player in (a, b):
-        if (player.num_chips, player.offsets.shape[1]) != (game.num_chips, game.num_chips + 1):
-            raise InputError(f"strategy for {player.num_chips} chips: {game.name} is to be played")
+        check_fits(player, game)
     start = time.perf_counter()
     num_pairs = (games + 1) // 2
     chunks = np.diff(np.linspace(0, num_pairs, min(NUM_CHUNKS, num_pairs) + 1).astype(np.int64))

@@ -1,7 +1,6 @@
 """Setups drawn from a strategy so that they complete a half-placed board.
 
-The draws are exact: from the strategy's own distribution given what has been placed.  Only for
-setup parts without a list or a model (bots) they are found by drawing until one fits.
+The draws are exact: from the strategy's own distribution given what has been placed.
 """
 
 from __future__ import annotations
@@ -10,11 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from solver.memoryless import nth_tile
 from solver.rules import Game
 from solver.setups import PartialSetup, Setup, complete_setup
 from solver.strategy import (
+    BY_TILE,
     LISTED,
     MEMORYLESS,
     UNIFORM,
@@ -26,7 +27,6 @@ from solver.strategy import (
 __all__ = ["DrawnSetups", "complete_from_strategy", "condition_model"]
 
 _OPEN = -1
-_TRIES = 200_000
 
 
 @dataclass(frozen=True)
@@ -65,26 +65,43 @@ def complete_from_strategy(
     >>> str(drawn.setups[0]), round(drawn.probabilities[0], 6)
     ('1:2,0:1', 0.25)
     """
-    given = _condition(strategy, partial, game)
-    if given is None:
+    if strategy.setup_kind == BY_TILE:
+        by_tile = [_complete_by_tile(strategy.tile_chips, partial, rng) for _ in range(count)]
+        if None not in by_tile:
+            return _with_probabilities(strategy, [s for s in by_tile if s], known=True)
+    given = _condition(strategy, partial)
+    if given is None or strategy.setup_kind == UNIFORM:
         setups = [complete_setup(partial, game, rng) for _ in range(count)]
-        return _with_probabilities(strategy, setups, known=False)
-    if strategy.setup_kind == UNIFORM:
-        setups = [complete_setup(partial, game, rng) for _ in range(count)]
-        return _with_probabilities(strategy, setups, known=True)
+        return _with_probabilities(strategy, setups, known=given is not None)
     setups = []
     tiles, chips = np.zeros(game.num_tiles, np.int64), np.zeros(game.num_tiles, np.int64)
-    tries = 0
-    while len(setups) < count:
+    for _ in range(count):
         draw_strategy_setup(given, rng, tiles, chips)
-        tries += 1
-        drawn = Setup(tuple(tiles.tolist()), tuple(chips.tolist()))
-        if _fits(drawn, partial):
-            setups.append(drawn)
-        elif not setups and tries >= _TRIES:
-            uniform = [complete_setup(partial, game, rng) for _ in range(count)]
-            return _with_probabilities(strategy, uniform, known=False)
+        setups.append(Setup(tuple(tiles.tolist()), tuple(chips.tolist())))
     return _with_probabilities(strategy, setups, known=True)
+
+
+def _complete_by_tile(
+    tile_chips: NDArray[np.int64], partial: PartialSetup, rng: np.random.Generator
+) -> Setup | None:
+    """Put the tiles left where their fixed stacks fit, uniformly; None if they fit nowhere."""
+    tiles = list(partial.tiles)
+    left = [tile for tile in range(len(tile_chips)) if tile not in tiles]
+    for tile, stack in zip(partial.tiles, partial.chips, strict=True):
+        if tile is not None and stack is not None and tile_chips[tile] != stack:
+            return None
+    for slot, stack in enumerate(partial.chips):
+        if tiles[slot] is None and stack is not None:
+            fitting = [tile for tile in left if tile_chips[tile] == stack]
+            if not fitting:
+                return None
+            tile = fitting[rng.integers(len(fitting))]
+            tiles[slot] = tile
+            left.remove(tile)
+    rng.shuffle(left)
+    tiles = [left.pop() if tile is None else tile for tile in tiles]
+    placed = tuple(tile for tile in tiles if tile is not None)
+    return Setup(placed, tuple(int(tile_chips[tile]) for tile in placed))
 
 
 def _with_probabilities(strategy: Strategy, setups: list[Setup], *, known: bool) -> DrawnSetups:
@@ -95,16 +112,7 @@ def _with_probabilities(strategy: Strategy, setups: list[Setup], *, known: bool)
     return DrawnSetups(tuple(setups), probs, known)
 
 
-def _fits(setup: Setup, partial: PartialSetup) -> bool:
-    return all(
-        wanted is None or wanted == placed
-        for wanted, placed in zip(
-            partial.tiles + partial.chips, setup.tiles + setup.chips, strict=True
-        )
-    )
-
-
-def _condition(strategy: Strategy, partial: PartialSetup, game: Game) -> Strategy | None:
+def _condition(strategy: Strategy, partial: PartialSetup) -> Strategy | None:
     """Return the strategy given the half-placed board; None if it never places such a board."""
     tiles = np.array([_OPEN if t is None else t for t in partial.tiles], np.int64)
     chips = np.array([_OPEN if c is None else c for c in partial.chips], np.int64)
@@ -123,7 +131,7 @@ def _condition(strategy: Strategy, partial: PartialSetup, game: Game) -> Strateg
             setup_chips=strategy.setup_chips[fits],
             setup_cumulative=cumulative / cumulative[-1],
         )
-    return strategy
+    return strategy if strategy.setup_kind == UNIFORM else None
 
 
 @njit(cache=True, nogil=True)

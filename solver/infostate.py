@@ -60,7 +60,7 @@ def observe(board, slot, player, observation):
 def infostate_key(observation):
     """Return a 64-bit hash of an observation (splitmix64 over its numbers in order).
 
-    Tables check on saving that no two of their infostates share a key.
+    Strategies are checked, when they are built, to have no two infostates with one key.
     """
     h = np.uint64(observation.shape[0])
     for s in range(observation.shape[0]):

@@ -10,7 +10,7 @@ A slot is played in three steps::
 
     kind, player = classify(board, slot)  # who acts, if anybody
     pull_latest(board, player, slot)                  # only if that player matches
-    settle(board, slot, outcome)                      # chips change hands
+    settle(board, slot, folder)                       # chips change hands
 
 The ways to pay a gap (the ``pulls`` parameter) differ only in which chips :func:`pull_latest` or
 :func:`pull` takes; everything else is common to them.
@@ -124,7 +124,7 @@ class Game:
     @classmethod
     def parse(cls, text: str, *, pulls: Pulls = "latest", objective: Objective = "win") -> Game:
         """Read a game written ``NxC``, such as ``10x30``."""
-        found = re.fullmatch(r"\s*(\d{1,6})[xX](\d{1,6})\s*", text)
+        found = re.fullmatch(r"\s*(\d{1,12})[xX](\d{1,12})\s*", text)
         if not found:
             raise InputError(
                 f"game {text!r}: write it NxC, tiles and chips of each player, such as 10x30"

@@ -18,8 +18,8 @@ from solver.abstraction import decision_key
 from solver.heuristic import thumb_choice
 from solver.infostate import infostate_key, observe
 from solver.memoryless import draw_memoryless, memoryless_prob
-from solver.rules import FOLD, MATCH, colour, is_decided, utility
-from solver.setups import draw_order, draw_uniform
+from solver.rules import FOLD, MATCH, Game, InputError, colour, is_decided, utility
+from solver.setups import draw_order, draw_uniform, list_setups
 
 __all__ = [
     "BY_TILE",
@@ -35,9 +35,12 @@ __all__ = [
     "THUMB",
     "UNIFORM",
     "Strategy",
+    "check_fits",
     "draw_strategy_setup",
+    "exact_strategy",
     "make_strategy",
     "match_prob",
+    "observation_keys",
     "setup_prob",
 ]
 
@@ -130,6 +133,77 @@ def make_strategy(num_tiles: int, num_chips: int, is_win: bool, **parts: object)
     if unknown:
         raise TypeError(f"a strategy has no part {sorted(unknown)}")
     return Strategy(**(values | parts))  # type: ignore[arg-type]
+
+
+def exact_strategy(
+    game: Game,
+    setup_probs: NDArray[np.float64],
+    observations: NDArray[np.integer],
+    match: NDArray[np.float64],
+) -> Strategy:
+    """Return the strategy of listed setups and infostates.
+
+    Parameters
+    ----------
+    setup_probs : ndarray, shape (setups,)
+        In the order of :func:`solver.setups.list_setups`.
+    observations : ndarray, shape (infostates, N, 4)
+        As :func:`solver.infostate.observe` fills them.
+    match : ndarray, shape (infostates,)
+        Probability of matching.
+
+    Raises
+    ------
+    InputError
+        If two infostates have the same key.
+    """
+    keys = observation_keys(observations)
+    order = np.argsort(keys)
+    keys = keys[order]
+    if (keys[1:] == keys[:-1]).any():
+        raise InputError("two infostates have the same key")
+    tiles, chips = list_setups(game)
+    used = setup_probs > 0
+    cumulative = np.cumsum(setup_probs[used])
+    return make_strategy(
+        game.num_tiles,
+        game.num_chips,
+        game.is_win,
+        setup_kind=LISTED,
+        setup_tiles=tiles[used],
+        setup_chips=chips[used],
+        setup_cumulative=cumulative / cumulative[-1],
+        decision_kind=EXACT,
+        keys=keys,
+        match=match[order],
+    )
+
+
+@njit(cache=True, nogil=True)
+def observation_keys(observations):
+    """Return the key of each observation, uint64 of shape (infostates,)."""
+    keys = np.empty(observations.shape[0], np.uint64)
+    for row in range(observations.shape[0]):
+        keys[row] = infostate_key(observations[row].astype(np.int64))
+    return keys
+
+
+def check_fits(strategy: Strategy, game: Game) -> None:
+    """Raise :class:`InputError` unless the strategy is for this game's tiles, chips and objective.
+
+    Compiled code reads a strategy's arrays unchecked, so whatever takes both asks this first.
+    """
+    num_tiles = strategy.setup_tiles.shape[1]
+    objective = "win" if strategy.is_win else "chips"
+    if (num_tiles, strategy.num_chips, objective) != (
+        game.num_tiles,
+        game.num_chips,
+        game.objective,
+    ):
+        raise InputError(
+            f"strategy for {num_tiles}x{strategy.num_chips}, {objective}: "
+            f"the game is {game.name}, {game.objective}"
+        )
 
 
 @njit(cache=True, nogil=True)

@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 
 import pyspiel
 
+from solver.progress import Progress
 from solver.rules import InputError
 from spiel_game.red_and_black_seats import child_named, doubling_gain, seat_game, situations
 from spiel_game.red_and_black_table import (
@@ -51,7 +52,6 @@ __all__ = [
     "solve_red_and_black",
 ]
 
-Progress = Callable[[int, float, float | None], bool]
 
 _MCCFR_BATCH = 1000
 

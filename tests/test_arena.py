@@ -138,7 +138,7 @@ def test_match_plays_to_the_end_when_a_winner_still_spends():
     game = Game(3, 6)
     a = lone_setup(game, (2, 0, 1), (4, 1, 1), 1.0)
     b = lone_setup(game, (0, 1, 2), (3, 2, 1), 0.0)
-    assert play_match(a, b, game, games=2).value == 0.0
+    assert play_match(a, b, game, games=4).value == 0.0
 
 
 def test_match_stops_when_progress_says_so():
@@ -161,7 +161,7 @@ def test_match_stops_when_progress_says_so():
         (Game(3, 6, pulls="tiles"), {}, "pulls 'tiles'"),
         (Game(3, 6), {"games": 0}, "games 0"),
         (Game(3, 6), {"threads": 0}, "threads 0"),
-        (Game(3, 7), {}, "strategy for 6 chips"),
+        (Game(3, 7), {}, "strategy for 3x6, win: the game is 3x7"),
     ],
 )
 def test_match_refuses_when_argument_is_wrong(game, options, message):

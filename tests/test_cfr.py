@@ -17,10 +17,10 @@ from solver.cfr import (
     solve_exact,
     strategy_of,
 )
-from solver.cfr.solution import observation_keys
 from solver.judge import exploitability
 from solver.rules import Game, InputError
 from solver.setups import count_setups
+from solver.strategy import observation_keys
 
 ALGORITHMS = get_args(Algorithm)
 REDUCTIONS = ("merge", "stop_when_decided", "solve_open_endings", "one_strategy")

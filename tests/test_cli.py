@@ -6,13 +6,12 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from solver.cli import common
 from solver.cli.app import main
 from solver.rules import Game
 from solver.table import load_table
@@ -126,6 +125,8 @@ BAD = [
     (["match", "bot:random"], "Missing argument"),
     (["match", "results/local/3x6", "results/local/2x4"], "3x6.*2x4"),
     (["match", "bot:random", "bot:folder", "--games", "0"], "--games"),
+    (["export", "bot:random", "--game", "3x6"], "bot:random.*no table"),
+    (["show", "bot:random"], "bot:random.*no table"),
     (["query", "results/local/3x6", "--me", "0:1,2:4,1:1"], "--facing"),
     (["query", "results/local/3x6", "--facing", "w1"], "--me"),
     (["query", "--me", "0:1,2:4,1:1", "--facing", "w1"], "slot 4"),
@@ -297,28 +298,72 @@ def test_red_and_black_gives_the_first_seat_nothing(home):
     assert data["double_when"]
 
 
-def test_interrupted_solve_keeps_what_it_has(tmp_path):
-    process = subprocess.Popen(
-        [sys.executable, "-m", "solver.cli", "solve", "4x8", "--iterations", "1000000", "--json"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+def interrupt_after(calls: int, monkeypatch) -> None:
+    """Send this process SIGINT, as Ctrl-C does, at some call of the progress function."""
+    plain = common.Watch.__call__
+    count = 0
+
+    def counted(self, iterations, seconds, exploitability):
+        nonlocal count
+        count += 1
+        if count == calls:
+            signal.raise_signal(signal.SIGINT)
+        return plain(self, iterations, seconds, exploitability)
+
+    monkeypatch.setattr(common.Watch, "__call__", counted)
+
+
+@pytest.mark.parametrize("method", ["exact", "mccfr"])
+def test_interrupted_solve_keeps_what_it_has(home, tmp_path, monkeypatch, method):
+    interrupt_after(2, monkeypatch)
+    out = str(tmp_path / "t")
+    solved = ["solve", "3x6", "--method", method, "--iterations", "100000000", "--out", out]
+    data = answer(home, *solved)
+    assert 0 < data["iterations"] < 100_000_000
+    table = load_table(out)
+    assert table.game == Game(3, 6)
+    assert table.manifest.iterations == data["iterations"]
+
+
+def test_interrupted_judge_gives_a_lower_bound_and_says_so(home, monkeypatch):
+    interrupt_after(1, monkeypatch)
+    data = answer(home, "exploit", "bot:top-spike", "--game", "3x6", "--threads", "1")
+    assert data["kind"] == "bracket"
+    assert data["lower"] <= 1 / 3 + 1e-12 <= data["upper"]
+
+
+def test_query_on_an_exact_table_is_exact(home):
+    data = answer(home, "query", "results/local/3x6", "--me", "0:1,1:1,2:4", "--facing", "b2")
+    assert data["known"] is True
+    assert data["method"].startswith("exact")
+    for row in data["actions"]:
+        assert row["win"] + row["draw"] + row["loss"] == pytest.approx(1)
+        assert row["value"] == pytest.approx(row["win"] - row["loss"])
+
+
+def test_exported_parquet_is_a_table(home, tmp_path):
+    answer(home, "export", "results/local/3x6", "--format", "parquet", "--out", str(tmp_path / "x"))
+    assert load_table(tmp_path / "x").setup.equals(load_table(home / "results/local/3x6").setup)
+
+
+def test_export_never_overwrites(home, tmp_path):
+    (tmp_path / "x.npz").write_text("mine")
+    code, _, err = run_in(
+        home, "export", "results/local/3x6", "--format", "npz", "--out", str(tmp_path / "x")
     )
-    started = time.monotonic()
-    while process.poll() is None and not _is_waiting_for_signals(process.pid, started):
-        time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate()
-    assert process.returncode == 0, err
-    assert load_table(tmp_path / "results/local/4x8").game == Game(4, 8)
-    assert json.loads(out)["iterations"] < 1_000_000
+    assert code == 2
+    assert "exists already" in err
+    assert (tmp_path / "x.npz").read_text() == "mine"
 
 
-def _is_waiting_for_signals(pid: int, started: float) -> bool:
-    """Whether the process has its own handler for SIGINT, read from what the kernel says of it."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("SigCgt"):
-            caught = bool(int(line.split()[1], 16) >> (signal.SIGINT - 1) & 1)
-            return caught and time.monotonic() - started > 10
-    return False
+def test_python_of_the_readme_runs(home):
+    text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.S)
+    assert len(blocks) == 2
+    cwd = Path.cwd()
+    os.chdir(home)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec("\n".join(blocks), {})
+    finally:
+        os.chdir(cwd)

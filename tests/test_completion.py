@@ -1,5 +1,7 @@
 """Completing half-placed boards from a strategy, against listing every setup."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from solver.completion import complete_from_strategy, condition_model
 from solver.memoryless import memoryless_prob, row_offsets
 from solver.rules import Game
 from solver.setups import PartialSetup, Setup, list_setups
-from solver.strategy import LISTED, MEMORYLESS, make_strategy
+from solver.strategy import BY_TILE, LISTED, MEMORYLESS, make_strategy
 
 GAME = Game(3, 6)
 BOARDS = ["", "?:4", "2", "2:3", "?,1:2", "?,?,0:1", "?:2,?:3,?:1", "0:2,1:3,2:1"]
@@ -95,3 +97,24 @@ def test_completions_are_uniform_and_said_to_be_unknown_when_never_placed():
     assert not drawn.known
     assert set(drawn.probabilities) == {0.0}
     assert len(set(drawn.setups)) == 20
+
+
+@pytest.mark.parametrize("text", ["", "?:5", "0:1,?:5", "2", "?,?:1", "?:1,?:1,?:5"])
+def test_stacks_bound_to_tiles_are_completed_uniformly(text):
+    stacks = np.array([1, 1, 5])
+    strategy = make_strategy(3, 7, True, setup_kind=BY_TILE, tile_chips=stacks)
+    game, board = Game(3, 7), PartialSetup.parse(text, Game(3, 7))
+    drawn = complete_from_strategy(strategy, board, game, np.random.default_rng(0), count=600)
+    orders = [Setup(o, tuple(int(stacks[t]) for t in o)) for o in permutations(range(3))]
+    possible = [setup for setup in orders if fits(setup, board)]
+    assert drawn.known
+    assert set(drawn.setups) == set(possible)
+    for setup in possible:
+        assert drawn.setups.count(setup) > 600 / len(possible) * 0.7
+
+
+def test_stacks_bound_to_tiles_are_unknown_where_they_do_not_fit():
+    strategy = make_strategy(3, 7, True, setup_kind=BY_TILE, tile_chips=np.array([1, 1, 5]))
+    board = PartialSetup.parse("0:5", Game(3, 7))
+    drawn = complete_from_strategy(strategy, board, Game(3, 7), np.random.default_rng(0), count=3)
+    assert not drawn.known

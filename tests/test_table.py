@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -151,8 +152,9 @@ def rewrite(folder: Path, change) -> None:
         (lambda s, d: (s.with_columns(probability=s["probability"] * 2), d), "sum to 2"),
         (lambda s, d: (s.with_columns(probability=-s["probability"]), d), "not a probability"),
         (lambda s, d: (s.reverse(), d), "tile_1 does not list"),
+        (lambda s, d: (s.head(30), d), "30 rows, but the game has 36 setups"),
         (lambda s, d: (s, d.with_columns(match=d["match"] + 2)), "match: a number"),
-        (lambda s, d: (s, pl.concat([d, d.head(1)])), "two rows share"),
+        (lambda s, d: (s, pl.concat([d, d.head(1)])), "two infostates"),
         (lambda s, d: (s, d.drop("match")), "match"),
         (lambda s, d: (s, d.with_columns(match=pl.lit(None, pl.Float64))), "missing"),
     ],
@@ -242,7 +244,7 @@ def test_table_is_whole_whenever_the_writer_is_killed(folder):
         )
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        signal.sigtimedwait([], wait)
+        time.sleep(wait)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         process.stdout.close()

@@ -11,7 +11,6 @@ from bridge import all_infostates, board_of, key_of
 from random_strategies import random_strategy
 
 from solver.cfr import ExactSolver, best_response_values, strategy_of
-from solver.cfr.solution import observation_keys
 from solver.infostate import observe
 from solver.judge import exploitability
 from solver.rules import (
@@ -26,7 +25,7 @@ from solver.rules import (
     settle,
 )
 from solver.setups import draw_uniform, list_setups
-from solver.strategy import Strategy, last_slot_choice, match_prob
+from solver.strategy import Strategy, last_slot_choice, match_prob, observation_keys
 from solver.tree import PublicTree, build_tree
 from solver.tree.count import estimate_exact
 from solver.tree.parts import decode, encode, make_codec

@@ -16,6 +16,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from solver.abstraction import decision_key
 from solver.advice.posterior import (
@@ -46,10 +47,12 @@ from solver.situation import Situation
 from solver.strategy import (
     EXACT,
     FROM_COARSER,
+    FROM_ENDING,
     FROM_NOTHING,
     KEYED,
     LISTED,
     Strategy,
+    check_fits,
     make_strategy,
     match_prob,
     setup_prob,
@@ -189,8 +192,7 @@ def query(
         raise InputError(f"pulls {game.pulls!r}: advice is given for latest")
     if situation.game != game:
         raise InputError(f"situation of {situation.game}: {game} was asked for")
-    if strategy.num_chips != game.num_chips or strategy.offsets.shape[1] != game.num_chips + 1:
-        raise InputError(f"strategy for {strategy.num_chips} chips: {game.name} was asked for")
+    check_fits(strategy, game)
     if samples < 1:
         raise InputError(f"samples {samples}: draw at least 1")
     board = situation.board()
@@ -202,7 +204,7 @@ def query(
     if kind == CHOICE and is_mine:
         prob, source = match_prob(strategy, board, slot, 0)
         own_probs = np.array([1.0 - prob, prob])
-        own_visits = _visits_of(strategy, board, slot, visits)
+        own_visits = None if source == FROM_ENDING else _visits_of(strategy, board, slot, visits)
         if source == FROM_COARSER:
             notes.append("the table never met my infostate and answers from a coarser one")
         elif source == FROM_NOTHING:
@@ -345,6 +347,6 @@ def _visits_of(
 
 def _interval(batches: NDArray[np.float64]) -> tuple[float, float]:
     """Return a 95% confidence interval of the mean from independent batch means (Student's t)."""
-    half = 2.093 * float(batches.std(ddof=1)) / np.sqrt(len(batches))  # 19 degrees of freedom
+    half = stdtrit(len(batches) - 1, 0.975) * batches.std(ddof=1) / np.sqrt(len(batches))
     mean = float(batches.mean())
     return mean - float(half), mean + float(half)

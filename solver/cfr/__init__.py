@@ -8,7 +8,6 @@ from solver.cfr.solution import ExactSolution, strategy_of
 from solver.cfr.solver import (
     Algorithm,
     ExactSolver,
-    Progress,
     best_response_values,
     default_target,
     solve_exact,
@@ -18,7 +17,6 @@ __all__ = [
     "Algorithm",
     "ExactSolution",
     "ExactSolver",
-    "Progress",
     "best_response_values",
     "default_target",
     "solve_exact",

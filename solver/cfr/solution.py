@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from solver.infostate import infostate_key
-from solver.rules import Game, InputError
-from solver.setups import list_setups
-from solver.strategy import EXACT, LISTED, Strategy, make_strategy
+from solver.rules import Game
+from solver.strategy import Strategy, exact_strategy
 
 __all__ = ["ExactSolution", "strategy_of"]
 
@@ -75,33 +72,6 @@ def strategy_of(solution: ExactSolution) -> Strategy:
     >>> strategy_of(solve_exact(Game(2, 3), iterations=10)).match.shape
     (4,)
     """
-    game = solution.game
-    keys = observation_keys(solution.observations)
-    order = np.argsort(keys)
-    keys = keys[order]
-    if (keys[1:] == keys[:-1]).any():
-        raise InputError(f"game {game.name}: two infostates have the same key")
-    tiles, chips = list_setups(game)
-    used = solution.setup_probs > 0
-    cumulative = np.cumsum(solution.setup_probs[used])
-    return make_strategy(
-        game.num_tiles,
-        game.num_chips,
-        game.is_win,
-        setup_kind=LISTED,
-        setup_tiles=tiles[used],
-        setup_chips=chips[used],
-        setup_cumulative=cumulative / cumulative[-1],
-        decision_kind=EXACT,
-        keys=keys,
-        match=solution.match[order],
+    return exact_strategy(
+        solution.game, solution.setup_probs, solution.observations, solution.match
     )
-
-
-@njit(cache=True, nogil=True)
-def observation_keys(observations):
-    """Return the key of each observation, uint64 of shape (infostates,)."""
-    keys = np.empty(observations.shape[0], np.uint64)
-    for row in range(observations.shape[0]):
-        keys[row] = infostate_key(observations[row].astype(np.int64))
-    return keys

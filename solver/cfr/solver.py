@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from typing import Literal, get_args
 
 import numpy as np
@@ -35,6 +34,7 @@ from numpy.typing import NDArray
 
 from solver.cfr.passes import Setups, State, average_match, iterate, respond
 from solver.cfr.solution import ExactSolution
+from solver.progress import Progress
 from solver.rules import Game, InputError
 from solver.tree.build import PublicTree, build_tree
 from solver.tree.view import infostate_observations
@@ -42,7 +42,6 @@ from solver.tree.view import infostate_observations
 __all__ = [
     "Algorithm",
     "ExactSolver",
-    "Progress",
     "best_response_values",
     "default_target",
     "solve_exact",
@@ -50,8 +49,6 @@ __all__ = [
 
 Algorithm = Literal["cfr", "cfr+", "dcfr", "pcfr+", "pdcfr+"]
 
-Progress = Callable[[int, float, float | None], bool]
-"""Called with iterations, seconds and the last exploitability known; False stops the work."""
 
 PREDICTIVE = ("pcfr+", "pdcfr+")
 """The algorithms that do well with one strategy for both seats."""
@@ -363,11 +360,17 @@ def solve_exact(
             raise InputError(f"{name} {limit}: it cannot be negative")
     if iterations is None and target is None and time_limit is None:
         target = default_target(game)
-    start = time.perf_counter()
     algorithm = check_algorithm(algorithm)
-    solver = ExactSolver(game, algorithm=algorithm, one_strategy=algorithm in PREDICTIVE)
+    one_strategy = algorithm in PREDICTIVE
+    small = ExactSolver(Game(2, 3), algorithm=algorithm, one_strategy=one_strategy)
+    small.run(1)
+    small.exploitability()
+    start = time.perf_counter()  # compiling, above, is not counted
+    solver = ExactSolver(game, algorithm=algorithm, one_strategy=one_strategy)
     if state is not None:
         solver.restore(state)
+        if target is not None and solver.exploitability() <= target:
+            return solver.solution(seconds=time.perf_counter() - start, target=target)
     work_until(solver, iterations, target, time_limit, progress, start)
     return solver.solution(seconds=time.perf_counter() - start, target=target)
 

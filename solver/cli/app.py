@@ -49,9 +49,14 @@ def main() -> None:
         _refuse("not enough memory; `blackwhite estimate` tells what a game needs")
     except Exception as error:
         # Typer's usage errors come from its own copy of click; they know how to say themselves.
-        if not hasattr(error, "format_message"):
+        if hasattr(error, "format_message"):
+            _refuse(error.format_message())
+        if os.environ.get("BLACKWHITE_TRACEBACK"):
             raise
-        _refuse(error.format_message())
+        _refuse(
+            f"internal error, please report it: {type(error).__name__}: {error} "
+            "(BLACKWHITE_TRACEBACK=1 shows where)"
+        )
     sys.exit(code if isinstance(code, int) else 0)
 
 

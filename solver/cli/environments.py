@@ -45,6 +45,8 @@ def red_and_black(
             seed=seed,
             progress=follow,
         )
+    if follow.stopped:
+        raise KeyboardInterrupt
     data = asdict(found)
 
     def show(console: Console) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 
@@ -25,6 +26,11 @@ from solver.rules import InputError
 
 __all__ = ["register"]
 
+AUTO_SETUPS = 5_000
+"""Setups up to which ``--method auto`` judges exactly; 5x8, with 4,200, takes about a minute."""
+
+SEARCH_SECONDS = 60.0
+
 _METHODS = ("auto", "exact", "search")
 
 
@@ -39,7 +45,9 @@ def exploit(
     game: ASK_GAME = None,
     objective: ASK_OBJECTIVE = None,
     method: Annotated[str, typer.Option(help="auto, exact or search")] = "auto",
-    time_limit: Annotated[float, typer.Option(help="Seconds to search.")] = 60.0,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds; a search takes 60 if not told.")
+    ] = None,
     threads: ASK_THREADS = None,
     seed: ASK_SEED = 0,
     as_json: ASK_JSON = False,
@@ -50,18 +58,19 @@ def exploit(
     Exactly where every setup can be tried; else a lower bound, found by searching an opponent and
     playing it in fresh games.
     """
-    from solver.judge import is_feasible
+    from solver.setups import count_setups
 
     if method not in _METHODS:
         raise InputError(f"--method {method}: allowed are {', '.join(_METHODS)}")
-    if not time_limit > 0:
+    if time_limit is not None and not time_limit > 0:
         raise InputError(f"--time-limit {time_limit}: it must be above 0")
     player = open_player(table, game=game, objective=objective)
     threads = threads or default_threads()
-    if method == "exact" or (method == "auto" and is_feasible(player.game)):
-        data = _exactly(player, threads, quiet)
+    small = count_setups(player.game) <= AUTO_SETUPS
+    if method == "exact" or (method == "auto" and small):
+        data = _exactly(player, time_limit, threads, quiet)
     else:
-        data = _by_search(player, time_limit, threads, seed, quiet)
+        data = _by_search(player, time_limit or SEARCH_SECONDS, threads, seed, quiet)
 
     def show(console: Console) -> None:
         reply = data["best_response"]
@@ -69,9 +78,13 @@ def exploit(
             console.print(f"exploitability of {player.name}: {data['exploitability']:.6g} (exact)")
         else:
             low, high = data["lower_ci"]
+            found = (
+                f"95% interval {low:.3f} to {high:.3f}, {data['games']:,} fresh games"
+                if data["games"]
+                else "stopped early; exact for the setups that were tried"
+            )
             console.print(
-                f"exploitability of {player.name}: at least {data['lower']:.3f} "
-                f"(95% interval {low:.3f} to {high:.3f}, {data['games']:,} fresh games)"
+                f"exploitability of {player.name}: at least {data['lower']:.3f} ({found})"
             )
             console.print("A lower bound: the best opponent may win more.")
         console.print(f"best setup against it: {reply['setup']}")
@@ -79,15 +92,35 @@ def exploit(
     emit(data, as_json=as_json, show=show)
 
 
-def _exactly(player: Player, threads: int, quiet: bool) -> dict[str, Any]:
+def _exactly(player: Player, time_limit: float | None, threads: int, quiet: bool) -> dict[str, Any]:
     from solver.judge import best_response
 
-    with watch(quiet=quiet, unit="branches") as follow:
-        found = best_response(player.strategy, player.game, threads=threads, progress=follow)
+    with watch(quiet=quiet, unit="branches", seconds=time_limit) as follow:
+        found = best_response(
+            player.strategy,
+            player.game,
+            threads=threads,
+            max_seconds=time_limit,
+            progress=follow,
+        )
+    if not np.isfinite(found.value):
+        raise InputError(f"{player.name}: stopped before any setup was judged; give it more time")
+    reply = {"setup": str(found.setup), "value": found.value}
+    if found.is_complete:
+        return {"kind": "exact", "exploitability": found.value, "best_response": reply}
+    return _bracket(player, found.value, (found.value, found.value), reply) | {"games": 0}
+
+
+def _bracket(
+    player: Player, lower: float, interval: tuple[float, float], reply: dict[str, Any]
+) -> dict[str, Any]:
     return {
-        "kind": "exact",
-        "exploitability": found.value,
-        "best_response": {"setup": str(found.setup), "value": found.value},
+        "kind": "bracket",
+        "lower": lower,
+        "lower_ci": list(interval),
+        "upper": 1.0 if player.game.is_win else float(player.game.num_chips),
+        "best_response": reply,
+        "calibration": None,
     }
 
 
@@ -105,16 +138,11 @@ def _by_search(
             seed=seed,
             progress=follow,
         )
-    return {
-        "kind": "bracket",
-        "lower": found.lower,
-        "lower_ci": list(found.ci95),
-        "upper": 1.0 if player.game.is_win else float(player.game.num_chips),
-        "best_response": {"setup": str(found.setup), "value": found.lower},
+    reply = {"setup": str(found.setup), "value": found.lower}
+    return _bracket(player, found.lower, found.ci95, reply) | {
         "games": found.games,
         "search_games": found.search_games,
         "seed": seed,
-        "calibration": None,
     }
 
 
@@ -123,7 +151,7 @@ def play(
     b: Annotated[str, typer.Argument(help="A table's folder, or bot:NAME.")],
     game: ASK_GAME = None,
     objective: ASK_OBJECTIVE = None,
-    games: Annotated[int, typer.Option(min=2, help="Games to play, an even number.")] = 10_000,
+    games: Annotated[int, typer.Option(min=4, help="Games to play, in pairs.")] = 10_000,
     threads: ASK_THREADS = None,
     seed: ASK_SEED = 0,
     as_json: ASK_JSON = False,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -29,13 +31,16 @@ if TYPE_CHECKING:
 
     from solver.cli.common import Watch
     from solver.table import Manifest, Table
+    from solver.tree.count import SizeEstimate
 
 __all__ = ["register"]
 
 DEFAULT_SECONDS = 60.0
-DEFAULT_TARGET = 1e-5
 EXACT_BYTES = 4 << 30
 """``--method auto`` solves exactly what fits in this."""
+
+LONG_SECONDS = 5.0
+"""Building a tree for longer is announced."""
 
 _METHODS = ("auto", "exact", "mccfr")
 _SAMPLED_ALGORITHMS = ("rm+", "rm")
@@ -53,6 +58,7 @@ class _Job:
     seed: int
     threads: int
     state: dict[str, NDArray] | None
+    options: dict[str, Any]
     seconds_before: float
 
 
@@ -62,20 +68,40 @@ def register(app: typer.Typer) -> None:
     app.command()(estimate)
 
 
-def _choose(game: Game, method: str) -> str:
+def _default_target(game: Game) -> float:
+    from solver.cfr import default_target
+
+    return default_target(game)
+
+
+def _choose(game: Game, method: str, time_limit: float | None, quiet: bool) -> str:
+    """Return ``exact`` or ``mccfr``; say so if building the tree will take long."""
     from solver.tree.count import estimate_exact
 
     if method not in _METHODS:
         raise InputError(f"--method {method}: allowed are {', '.join(_METHODS)}")
-    if method != "auto":
+    if method == "mccfr":
         return method
     size = estimate_exact(game)
-    return "exact" if size.kind != "lower bound" and size.num_bytes <= EXACT_BYTES else "mccfr"
+    if method == "auto" and not _is_exact_choice(size, time_limit):
+        return "mccfr"
+    if size.kind != "lower bound" and size.build_seconds > LONG_SECONDS and not quiet:
+        sys.stderr.write(
+            f"Building the tree of {game.name} takes about {_duration(size.build_seconds)} and "
+            f"{_bytes(size.num_bytes)}; limits are looked at after that.\n"
+        )
+    return "exact"
+
+
+def _is_exact_choice(size: SizeEstimate, time_limit: float | None) -> bool:
+    """Whether ``auto`` solves exactly: the tree fits, and half of the time is left for solving."""
+    fits = size.kind != "lower bound" and size.num_bytes <= EXACT_BYTES
+    return fits and (time_limit is None or size.build_seconds <= time_limit / 2)
 
 
 def solve(
-    game: Annotated[str, typer.Argument(metavar="[GAME]", help="NxC")] = DEFAULT_GAME,
-    objective: Annotated[str, typer.Option(help="win or chips")] = "win",
+    game: Annotated[str | None, typer.Argument(metavar="[GAME]", help="NxC; default 10x30")] = None,
+    objective: Annotated[str | None, typer.Option(help="win (the default) or chips")] = None,
     pulls: Annotated[str, typer.Option(help="latest")] = "latest",
     method: Annotated[str, typer.Option(help="auto, exact or mccfr")] = "auto",
     algorithm: Annotated[
@@ -107,26 +133,31 @@ def solve(
     """
     from solver.table import check_writable, load_checkpoint, save_table
 
-    rules = read_game(game, pulls=pulls, objective=objective)
+    rules = _asked_game(game, pulls, objective, resume)
     for name, value in (("--target", target), ("--time-limit", time_limit)):
-        if value is not None and not value > 0:
-            raise InputError(f"{name} {value}: it must be above 0")
+        if value is not None and not 0 < value < math.inf:
+            raise InputError(f"{name} {value}: it must be a number above 0")
     if rules.pulls != "latest":
         raise InputError(f"--pulls {pulls}: tables are computed for latest")
     folder = out or resume or Path("results") / "local" / rules.name
     check_writable(folder)
-    state, seconds_before = None, 0.0
+    state, options, seconds_before = None, {}, 0.0
     if resume is not None:
         old = _continued(resume, rules, method, algorithm)
         method, algorithm, seconds_before = old.method, old.algorithm, old.seconds
+        options = old.options
         state = load_checkpoint(resume)
-    method = _choose(rules, method)
+    limit = time_limit or (None if target or iterations else DEFAULT_SECONDS)
+    method = _choose(rules, method, limit, quiet)
     if method == "mccfr" and target is not None:
-        raise InputError("--target: a sampled table does not know its exploitability")
+        raise InputError(
+            "--target: a sampled table does not know its exploitability; "
+            "use --iterations or --time-limit"
+        )
     if target is None and iterations is None and time_limit is None:
         time_limit = DEFAULT_SECONDS
     if method == "exact" and target is None and iterations is None:
-        target = DEFAULT_TARGET
+        target = _default_target(rules)
     job = _Job(
         rules,
         algorithm,
@@ -136,6 +167,7 @@ def solve(
         seed,
         threads or default_threads(),
         state,
+        options,
         seconds_before,
     )
     with watch(quiet=quiet, unit="iterations", iterations=iterations, seconds=time_limit) as follow:
@@ -151,6 +183,7 @@ def solve(
         "exploitability": facts.exploitability.value,
         "num_infostates": table.decisions.height,
         "out": str(folder),
+        "interrupted": follow.stopped,
     }
 
     def show(console: Console) -> None:
@@ -160,12 +193,26 @@ def solve(
             f"in {facts.seconds:.1f} s, {table.decisions.height:,} infostates"
         )
         if known is None:
-            console.print("exploitability: not known; `blackwhite exploit` searches a lower bound")
+            console.print(
+                f"exploitability: not known yet; `blackwhite exploit {folder}` measures it"
+            )
         else:
             console.print(f"exploitability: {known:.3g} (the best response scores that much)")
         console.print(f"written to {folder}")
+        if follow.stopped:
+            console.print(f"interrupted; `blackwhite solve --resume {folder}` goes on from here")
 
     emit(data, as_json=as_json, show=show)
+
+
+def _asked_game(game: str | None, pulls: str, objective: str | None, resume: Path | None) -> Game:
+    """Return the game to solve: that of the table to go on from, where not told otherwise."""
+    from solver.table import read_manifest
+
+    if resume is not None:
+        old = read_manifest(resume).rules
+        game, objective = game or old.name, objective or old.objective
+    return read_game(game or DEFAULT_GAME, pulls=pulls, objective=objective or "win")
 
 
 def _continued(resume: Path, rules: Game, method: str, algorithm: str | None) -> Manifest:
@@ -225,7 +272,7 @@ def _solve_by_sampling(job: _Job, follow: Watch) -> Table:
         raise InputError(f"--algorithm {job.algorithm}: the sampling solver has {allowed}")
     found = solve_sampled(
         job.game,
-        options=SamplingOptions(plus=job.algorithm != "rm"),
+        options=SamplingOptions(**({"plus": job.algorithm != "rm"} | job.options)),
         iterations=job.iterations,
         time_limit=job.time_limit,
         seed=job.seed,
@@ -265,12 +312,13 @@ def estimate(
     bound = exact.kind == "lower bound"
     data = {
         "game": rules.name,
-        "method": "mccfr" if bound or exact.num_bytes > EXACT_BYTES else "exact",
+        "method": "exact" if _is_exact_choice(exact, DEFAULT_SECONDS) else "mccfr",
         "setups": exact.num_setups,
         "public_nodes": exact.num_nodes,
         "infostates": exact.num_infostates,
         "memory_bytes": exact.num_bytes,
-        "seconds": float(exact.seconds),
+        "build_seconds": exact.build_seconds,
+        "seconds": exact.seconds,
         "counts": exact.kind,
         "sampled": {"memory_bytes": sampled_bytes, "rows": sampled_rows},
     }
@@ -278,19 +326,19 @@ def estimate(
     def show(console: Console) -> None:
         least = "at least " if bound else "about " if exact.kind == "sampled" else ""
         grid = Grid("", "exact", "sampled (mccfr)")
-        grid.add_row("setups a player", f"{exact.num_setups:,}", "")
-        grid.add_row("public nodes", least + _large(exact.num_nodes), "")
-        grid.add_row(
-            "infostates (sampled: rows)", least + _large(exact.num_infostates), _large(sampled_rows)
-        )
+        grid.add_row("setups a player", f"{exact.num_setups:,}", "the same")
+        grid.add_row("public nodes", least + _large(exact.num_nodes), "-")
+        grid.add_row("infostates", least + _large(exact.num_infostates), "-")
+        grid.add_row("table rows", "setups and infostates", _large(sampled_rows))
         grid.add_row("memory", least + _bytes(exact.num_bytes), _bytes(sampled_bytes))
+        grid.add_row("time to build", least + _duration(exact.build_seconds), "none")
         grid.add_row("time to exploitability 1e-4", least + _duration(exact.seconds), "as given")
         console.print(grid)
         chosen = data["method"]
         if chosen == "mccfr" and sampled_bytes > MEMORY_LIMIT:
             console.print(f"{rules.name} is too large for either method here.")
         else:
-            console.print(f"`blackwhite solve {rules.name}` chooses {chosen}.")
+            console.print(f"`blackwhite solve {rules.name}`, in its 60 seconds, chooses {chosen}.")
 
     emit(data, as_json=as_json, show=show)
 
@@ -304,7 +352,7 @@ def _bytes(number: float) -> str:
         if number < 1024:
             return f"{number:.4g} {unit}"
         number /= 1024
-    return f"{number:.2e} PiB"
+    return f"{number:,.0f} PiB"
 
 
 def _duration(seconds: float) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,15 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
-from solver.cli.common import ASK_JSON, ASK_QUIET, default_table, emit, percent
+from solver.cli.common import (
+    ASK_GAME,
+    ASK_JSON,
+    ASK_QUIET,
+    Player,
+    emit,
+    open_player,
+    percent,
+)
 from solver.rules import InputError
 
 if TYPE_CHECKING:
@@ -31,15 +38,16 @@ def register(app: typer.Typer) -> None:
 
 
 def show(
-    table: Annotated[Path | None, typer.Argument(help="A table's folder.")] = None,
+    table: Annotated[str | None, typer.Argument(help="A table's folder.")] = None,
     top: Annotated[int, typer.Option(min=1, max=1000, help="Rows of each list.")] = 10,
     as_json: ASK_JSON = False,
     quiet: ASK_QUIET = False,
 ) -> None:
     """Read a table in the terminal: what it is, what it places, how often it matches."""
-    from solver.table import load_table
-
-    found = load_table(table or default_table())
+    player = open_player(table)
+    if player.table is None:
+        raise InputError(f"{player.name}: a bot has no table to show")
+    found = player.table
     setups, header = _likely_setups(found, top)
     rates = _match_rates(found)
     data = {
@@ -69,7 +77,10 @@ def show(
                 str(row["slot"]), row["gap"], f"{row['decisions']:,}", percent(row["match"])
             )
         console.print(grid)
-        console.print("Match rates are weighted by how often each decision comes up.", style="dim")
+        console.print(
+            "Match rates are weighted by reach (the strategy's own) or visits (by the solver).",
+            style="dim",
+        )
 
     emit(data, as_json=as_json, show=render)
 
@@ -129,11 +140,14 @@ def _match_rates(table: Table) -> list[dict[str, Any]]:
 
 
 def export(
-    table: Annotated[Path | None, typer.Argument(help="A table's folder.")] = None,
+    table: Annotated[
+        str | None, typer.Argument(help="A table's folder; for efg also bot:NAME.")
+    ] = None,
     form: Annotated[str, typer.Option("--format", help=", ".join(_FORMATS))] = "csv",
     out: Annotated[
         Path | None, typer.Option(help="Where to; default GAME-FORMAT in this folder.")
     ] = None,
+    game: ASK_GAME = None,
     as_json: ASK_JSON = False,
     quiet: ASK_QUIET = False,
 ) -> None:
@@ -141,21 +155,27 @@ def export(
 
     efg holds the whole game (not the strategy) for other game solvers.
     """
-    from solver.table import load_table
-
     if form not in _FORMATS:
         raise InputError(f"--format {form}: allowed are {', '.join(_FORMATS)}")
-    source = table or default_table()
-    found = load_table(source)
-    name = (
-        f"{found.game.name}-{form}" if form in ("csv", "parquet") else f"{found.game.name}.{form}"
-    )
-    target = out or Path(name)
+    found = open_player(table, game=game)
+    folder = form in ("csv", "parquet")
+    name = f"{found.game.name}{'-' if folder else '.'}{form}"
+    target = (out or Path(name)).absolute()
+    if form == "npz" and target.suffix != ".npz":
+        target = target.with_name(target.name + ".npz")
     if target.exists():
         raise InputError(f"--out {target}: exists already; name a new place")
-    if not target.absolute().parent.is_dir():
-        raise InputError(f"--out {target}: {target.absolute().parent} is not a folder")
-    files = _write(found, source, form, target)
+    if not target.parent.is_dir():
+        raise InputError(f"--out {target}: {target.parent} is not a folder")
+    work = target.with_name(f".{target.name}.new")
+    try:
+        _write(found, form, work)
+        work.rename(target)
+    finally:
+        if work.is_dir():
+            shutil.rmtree(work)
+        work.unlink(missing_ok=True)
+    files = sorted(target.iterdir()) if folder else [target]
     data = {"format": form, "out": str(target), "files": [str(file) for file in files]}
 
     def render(console: Console) -> None:
@@ -165,13 +185,24 @@ def export(
     emit(data, as_json=as_json, show=render)
 
 
-def _write(table: Table, source: Path, form: str, target: Path) -> list[Path]:
-    frames: dict[str, pl.DataFrame] = {"setup": table.setup, "decisions": table.decisions}
+def _write(player: Player, form: str, target: Path) -> None:
+    """Write what ``form`` asks for to ``target``, which is not there yet."""
     if form == "efg":
         from solver.efg import efg_lines
 
-        _write_lines(target, efg_lines(table.game))
-        return [target]
+        lines = efg_lines(player.game)
+        with target.open("w", encoding="utf-8") as file:
+            file.writelines(line + "\n" for line in lines)
+        return
+    table = player.table
+    if table is None:
+        raise InputError(f"{player.name}: a bot has no table to write; only efg is possible")
+    if form == "parquet":
+        from solver.table import save_table
+
+        save_table(table, target)
+        return
+    frames: dict[str, pl.DataFrame] = {"setup": table.setup, "decisions": table.decisions}
     if form == "npz":
         import numpy as np
 
@@ -180,27 +211,11 @@ def _write(table: Table, source: Path, form: str, target: Path) -> list[Path]:
             for name, frame in frames.items()
             for column in frame.columns
         }
-        np.savez_compressed(target, allow_pickle=False, **arrays)
-        return [target if target.suffix == ".npz" else target.with_name(target.name + ".npz")]
+        with target.open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **arrays)
+        return
     target.mkdir()
-    files = []
     for name, frame in frames.items():
-        file = target / f"{name}.{form}"
-        if form == "csv":
-            frame.write_csv(file)
-        else:
-            frame.write_parquet(file)
-        files.append(file)
-    manifest = target / "manifest.json"
-    shutil.copyfile(source / "manifest.json", manifest)
-    return [*files, manifest]
-
-
-def _write_lines(target: Path, lines: Iterable[str]) -> None:
-    work = target.with_name(f".{target.name}.new")
-    try:
-        with work.open("w", encoding="utf-8") as file:
-            file.writelines(line + "\n" for line in lines)
-        work.rename(target)
-    finally:
-        work.unlink(missing_ok=True)
+        frame.write_csv(target / f"{name}.csv")
+    facts = table.manifest.model_copy(update={"sha256": {}, "rows": {}})
+    (target / "manifest.json").write_text(facts.model_dump_json(indent=2) + "\n")

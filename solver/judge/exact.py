@@ -16,7 +16,6 @@ them up and any number of threads gives the same bits.  Memory is O(setups x N) 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
@@ -24,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.judge.history_walk import Judge, walk_branch
+from solver.progress import Progress
 from solver.rules import Game, InputError, utility
 from solver.setups import Setup, count_setups, list_setups
 from solver.strategy import Strategy, setup_prob
@@ -43,8 +43,6 @@ MAX_SETUPS = 20_000
 
 Public histories grow with the square of the setups, and a million takes about a second: 4x8 (840
 setups) has 4 million, 5x8 (4,200) has 103 million, 5x10 (15,120) thirteen times as many."""
-
-Progress = Callable[[int, float, float | None], bool]
 
 
 @dataclass(frozen=True)

@@ -370,8 +370,9 @@ def play_iteration(work, frozen, log, rng):
     width = left - k + 1
     row = frozen.offsets[mask, left]
     other_tiles, other_chips = work.tiles[2], work.chips[2]
-    other_tiles[:slot] = tiles[:slot]
-    other_chips[:slot] = chips[:slot]
+    for before in range(slot):
+        other_tiles[before] = tiles[before]
+        other_chips[before] = chips[before]
     for _ in range(frozen.tried):
         entry = int(rng.random() * (k * width))
         bit, stack = place_entry(other_tiles, other_chips, slot, mask, width, entry)

@@ -32,7 +32,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -367,7 +367,8 @@ def solve_sampled(
         raise InputError(f"iterations {iterations}: allowed are 1 and more")
     if time_limit is not None and not time_limit > 0.0:
         raise InputError(f"time_limit {time_limit}: allowed are seconds above 0")
-    start = time.perf_counter()
+    SampledSolver(Game(2, 2), options=replace(options, batch=0) if options else None).run(1)
+    start = time.perf_counter()  # compiling, above, is not counted
     solver = SampledSolver(game, seed=seed, threads=threads, options=options)
     if state is not None:
         solver.restore(state)

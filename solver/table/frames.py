@@ -22,13 +22,19 @@ import polars as pl
 from numba import njit
 from numpy.typing import NDArray
 
-from solver.abstraction import FEATURES, VERSION, feature_columns, feature_sizes, num_keys
+from solver.abstraction import (
+    FEATURES,
+    VERSION,
+    count_bits,
+    feature_columns,
+    feature_sizes,
+    num_keys,
+)
 from solver.coarser import fill_from_coarser
-from solver.infostate import infostate_key
-from solver.memoryless import nth_tile, row_offsets
+from solver.memoryless import count_entries, nth_tile, row_offsets
 from solver.rules import Game, InputError
-from solver.setups import list_setups
-from solver.strategy import EXACT, KEYED, LISTED, MEMORYLESS, Strategy, make_strategy
+from solver.setups import count_setups, list_setups
+from solver.strategy import KEYED, MEMORYLESS, Strategy, exact_strategy, make_strategy
 from solver.table.manifest import (
     FORMAT_VERSION,
     Abstraction,
@@ -76,10 +82,10 @@ class Table:
         return _sampled_strategy(self)
 
     @cached_property
-    def visits(self) -> NDArray[np.int64]:
-        """How often each key was met, int64 of shape (keys,); empty for an exact table."""
+    def visits(self) -> NDArray[np.int64] | None:
+        """How often each key was met, int64 of shape (keys,); None for an exact table."""
         if self.manifest.method == "exact":
-            return np.zeros(0, np.int64)
+            return None
         visits = np.zeros(num_keys(self.game.num_tiles), np.int64)
         visits[_decision_keys(self)] = self.decisions["visits"].to_numpy()
         return visits
@@ -232,9 +238,7 @@ def _model_columns(offsets, size):
     tile = np.zeros(size, np.int16)
     chips = np.zeros(size, np.int16)
     for mask in range(offsets.shape[0]):
-        num_left = 0
-        for bit in range(20):
-            num_left += (mask >> bit) & 1
+        num_left = count_bits(mask)
         for left in range(offsets.shape[1]):
             if offsets[mask, left] < 0:
                 continue
@@ -249,23 +253,20 @@ def _model_columns(offsets, size):
     return tiles_left, chips_left, tile, chips
 
 
-@njit(cache=True)
-def _keys_of(observations):
-    """Return the infostate key of each observation, shape (infostates, N, 4)."""
-    keys = np.zeros(observations.shape[0], np.uint64)
-    for row in range(observations.shape[0]):
-        keys[row] = infostate_key(observations[row])
-    return keys
-
-
 def _check_probabilities(values: NDArray, what: str) -> None:
     if not (np.isfinite(values).all() and (values >= 0).all() and (values <= 1 + 1e-9).all()):
         raise InputError(f"{what}: a number is not a probability, 0 to 1")
 
 
+def _check_height(frame: pl.DataFrame, name: str, wanted: int, what: str) -> None:
+    if frame.height != wanted:
+        raise InputError(f"{name}: {frame.height} rows, but the game has {wanted} {what}")
+
+
 def _exact_strategy(table: Table) -> Strategy:
     game = table.game
     n = game.num_tiles
+    _check_height(table.setup, "setup.parquet", count_setups(game), "setups")
     tiles, chips = list_setups(game)
     for s in range(n):
         columns = table.setup[f"tile_{s + 1}"], table.setup[f"chips_{s + 1}"]
@@ -282,25 +283,10 @@ def _exact_strategy(table: Table) -> Strategy:
     for s in range(n):
         for place, name in enumerate(_OBSERVED):
             observations[:, s, place] = table.decisions[f"{name}_{s + 1}"].to_numpy()
-    keys = _keys_of(observations)
-    order = np.argsort(keys)
-    keys = keys[order]
-    if (keys[1:] == keys[:-1]).any():
-        raise InputError("decisions.parquet: two rows share an infostate key")
-    played = np.flatnonzero(probs > 0)
-    cumulative = np.cumsum(probs[played])
-    return make_strategy(
-        n,
-        game.num_chips,
-        game.is_win,
-        setup_kind=LISTED,
-        setup_tiles=tiles[played],
-        setup_chips=chips[played],
-        setup_cumulative=cumulative / cumulative[-1],
-        decision_kind=EXACT,
-        keys=keys,
-        match=match[order],
-    )
+    try:
+        return exact_strategy(game, probs, observations, match)
+    except InputError as error:
+        raise InputError(f"decisions.parquet: {error}") from None
 
 
 def _decision_keys(table: Table) -> NDArray[np.int64]:
@@ -315,6 +301,9 @@ def _decision_keys(table: Table) -> NDArray[np.int64]:
 
 def _sampled_strategy(table: Table) -> Strategy:
     game = table.game
+    _check_height(
+        table.setup, "setup.parquet", count_entries(game.num_tiles, game.num_chips), "placements"
+    )
     offsets, size = row_offsets(game.num_tiles, game.num_chips)
     columns = _model_columns(offsets, size)
     names = ("tiles_left", "chips_left", "tile", "chips")
@@ -331,6 +320,7 @@ def _sampled_strategy(table: Table) -> Strategy:
     keys = _decision_keys(table)
     dense = np.zeros(num_keys(game.num_tiles))
     dense[keys] = match
+    assert table.visits is not None
     dense, source = fill_from_coarser(game.num_tiles, dense, table.visits)
     return make_strategy(
         game.num_tiles,

@@ -6,11 +6,13 @@ the two renames, the next reader or writer puts the old table back.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import io
 import os
 import shutil
 import tempfile
+import time
 import zipfile
 from pathlib import Path
 
@@ -27,6 +29,8 @@ __all__ = ["check_writable", "load_checkpoint", "load_table", "read_manifest", "
 _MANIFEST = "manifest.json"
 _CHECKPOINT = "checkpoint.npz"
 _PARQUET = ("setup", "decisions")
+_TRIES = 20
+_STALE_SECONDS = 3600
 _FILES = {_MANIFEST, _CHECKPOINT, *(f"{name}.parquet" for name in _PARQUET)}
 
 
@@ -68,12 +72,16 @@ def check_writable(path: Path) -> None:
         raise InputError(f"{path}: cannot be written; {parent} is not a writable folder")
 
 
-def save_table(table: Table, path: Path) -> Manifest:
+def save_table(table: Table, path: Path | str) -> Manifest:
     """Write a table, replacing the one at ``path`` whole; return its manifest as written."""
-    path = path.absolute()
+    path = Path(path).absolute()
     check_writable(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{path.name}.new-", dir=path.parent))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_stale(path)
+        work = Path(tempfile.mkdtemp(prefix=f".{path.name}.new-", dir=path.parent))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
     try:
         files: dict[str, bytes] = {}
         for name in _PARQUET:
@@ -94,17 +102,37 @@ def save_table(table: Table, path: Path) -> Manifest:
         for name, data in files.items():
             (work / name).write_bytes(data)
         work.chmod(0o755)
-        aside = _aside(path)
-        if aside.exists():
-            shutil.rmtree(aside)
-        if path.exists():
-            path.rename(aside)
-        work.rename(path)
-        shutil.rmtree(aside, ignore_errors=True)
+        _put(work, path)
     except BaseException:
         shutil.rmtree(work, ignore_errors=True)
         raise
     return manifest
+
+
+def _put(work: Path, path: Path) -> None:
+    """Move a finished folder to its place, and the old table out of the way."""
+    aside = _aside(path)
+    for _ in range(_TRIES):
+        if aside.exists():
+            shutil.rmtree(aside)
+        if path.exists():
+            path.rename(aside)
+        try:
+            work.rename(path)
+            break
+        except OSError:  # a reader has put the old table back in between
+            if not path.exists():
+                raise
+    else:
+        raise InputError(f"{path}: other programs keep writing there")
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _remove_stale(path: Path) -> None:
+    """Remove what writers of this table that were killed long ago have left."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.new-*"):
+        if time.time() - left.stat().st_mtime > _STALE_SECONDS:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -130,12 +158,12 @@ def _read_checked(path: Path, name: str, manifest: Manifest) -> bytes:
     return data
 
 
-def load_table(path: Path) -> Table:
+def load_table(path: Path | str) -> Table:
     """Read and check the table at ``path``; raise :class:`InputError` naming a bad file.
 
     The strategy is built and checked too, so that what returns can be played.
     """
-    path = path.absolute()
+    path = Path(path).absolute()
     manifest = read_manifest(path)
     frames = {}
     for name in _PARQUET:

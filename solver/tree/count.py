@@ -69,6 +69,8 @@ class SizeEstimate:
     num_bytes : int
         Memory of the tree and the solver's arrays while it runs.  Building the tree and writing
         out the result take up to as much again for a moment.
+    build_seconds : float
+        One thread, the tree alone.
     seconds : float
         One thread, tree and iterations to the default target of
         :func:`solver.cfr.solve_exact`; right within a factor of about two where
@@ -81,6 +83,7 @@ class SizeEstimate:
     num_nodes: int
     num_infostates: int
     num_bytes: int
+    build_seconds: float
     seconds: float
 
 
@@ -136,7 +139,16 @@ def summary(
     work = min(max(nodes, 2 * infos), 1e200)
     iterations = 20 + 95 * min(infos, 1e200) ** 0.28  # fitted to 3x6, 4x6 and 4x8
     seconds = work * (_BUILD_SECONDS + iterations * _PASS_SECONDS)
-    return SizeEstimate(game, kind, num_setups, round(nodes), round(infos), round(size), seconds)
+    return SizeEstimate(
+        game,
+        kind,
+        num_setups,
+        num_nodes=round(nodes),
+        num_infostates=round(infos),
+        num_bytes=round(size),
+        build_seconds=float(work * _BUILD_SECONDS),
+        seconds=float(seconds),
+    )
 
 
 def first_slot(game: Game, num_setups: int) -> SizeEstimate:
