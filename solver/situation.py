@@ -310,8 +310,8 @@ def _place_tile(
         raise InputError("a stack has at least 1 chip")
     if tile.stack > left - num_later:
         raise InputError(
-            f"stack {tile.stack}, but of the opponent's {left} chips left {num_later} later tiles "
-            f"need 1 each"
+            f"stack {tile.stack}, but the opponent has {left} chips left and {num_later} later "
+            f"tiles need 1 each, so at most {left - num_later}"
         )
     if num_later == 0 and tile.stack != left:
         raise InputError(f"stack {tile.stack}, but in the last slot the opponent has {left} left")

@@ -6,7 +6,8 @@ each of my decisions along a game both actions are played out with the same luck
 mean wins.  Where the table has too few draws I play as the strategy does.  Which of the two,
 learned or the strategy's own, earns more after an action is settled on further draws, and the
 values come from a last batch that neither step has seen.  So a value is that of a way to play that
-exists, and on average never above that of the best one.
+exists, and on average never above that of the best one.  Naming the better of two actions by these
+values is one more choice: in a close call its value is a little high.
 
 Takes ``pulls='latest'``; I am player 0.
 """
