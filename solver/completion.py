@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from solver.abstraction import count_bits
 from solver.memoryless import nth_tile
 from solver.rules import Game
 from solver.setups import PartialSetup, Setup, complete_setup
@@ -153,9 +154,7 @@ def condition_model(model, offsets, tiles, chips):
     given = np.zeros_like(model)
     fit = np.zeros((offsets.shape[0], num_chips + 1))
     for mask in range(1, offsets.shape[0]):  # a set comes after all of its subsets
-        num_left = 0
-        for tile in range(n):
-            num_left += (mask >> tile) & 1
+        num_left = count_bits(mask)
         slot = n - num_left
         for left in range(num_left, num_chips + 1):
             if num_left == 1:

@@ -147,15 +147,14 @@ def solve(
         method, algorithm, seconds_before = old.method, old.algorithm, old.seconds
         options = old.options
         state = load_checkpoint(resume)
-    limit = time_limit or (None if target or iterations else DEFAULT_SECONDS)
-    method = _choose(rules, method, limit, quiet)
+    if target is None and iterations is None and time_limit is None:
+        time_limit = DEFAULT_SECONDS
+    method = _choose(rules, method, time_limit, quiet)
     if method == "mccfr" and target is not None:
         raise InputError(
             "--target: a sampled table does not know its exploitability; "
             "use --iterations or --time-limit"
         )
-    if target is None and iterations is None and time_limit is None:
-        time_limit = DEFAULT_SECONDS
     if method == "exact" and target is None and iterations is None:
         target = _default_target(rules)
     job = _Job(
