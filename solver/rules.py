@@ -13,7 +13,8 @@ A slot is played in three steps::
     settle(board, slot, folder)                       # chips change hands
 
 The ways to pay a gap (the ``pulls`` parameter) differ only in which chips :func:`pull_latest` or
-:func:`pull` takes; everything else is common to them.
+:func:`pull` takes; everything else is common to them.  :func:`first_payment` and
+:func:`next_payment` list the ways.
 """
 
 from __future__ import annotations
@@ -30,9 +31,12 @@ __all__ = [
     "BLACK",
     "FOLD",
     "FORCED_FOLD",
+    "FREE",
     "CHOICE",
+    "LATEST",
     "MATCH",
     "SHOW",
+    "TILES",
     "WHITE",
     "Board",
     "Game",
@@ -42,10 +46,12 @@ __all__ = [
     "chips_after_pulls",
     "classify",
     "colour",
+    "first_payment",
     "gap_at",
     "is_decided",
     "later_chips",
     "new_board",
+    "next_payment",
     "pull",
     "pull_latest",
     "settle",
@@ -61,6 +67,9 @@ BLACK, WHITE = 0, 1
 
 FOLD, MATCH = 0, 1
 """Actions of the player with fewer chips in a slot."""
+
+LATEST, TILES, FREE = 0, 1, 2
+"""The rules for paying a gap as compiled code takes them."""
 
 SHOW, CHOICE, FORCED_FOLD = 0, 1, 2
 """What :func:`classify` says of a slot: tiles are shown at once, a player chooses, or must fold."""
@@ -135,6 +144,11 @@ class Game:
     def name(self) -> str:
         """The game as written on the command line, ``NxC``."""
         return f"{self.num_tiles}x{self.num_chips}"
+
+    @property
+    def pulls_code(self) -> int:
+        """The rule for paying a gap as a number: LATEST, TILES or FREE."""
+        return get_args(Pulls).index(self.pulls)
 
     @property
     def is_win(self) -> bool:
@@ -257,6 +271,54 @@ def pull(board, player, slot, taken):
         total += taken[later]
     board.pulled[player, slot] = total
     board.winnings[player] -= gap - total
+
+
+@njit(cache=True, nogil=True)
+def first_payment(board, player, slot, taken):
+    """Fill ``taken`` (int64, shape (N,)) with what the default rule takes from each later tile.
+
+    It is the first of all ways to pay: those that take fewer chips from later tiles come first,
+    and of two that take as many, the one that takes more from the latest tile on which they differ.
+    """
+    gap = gap_at(board.chips[0, slot], board.chips[1, slot])
+    take_from(board, player, slot, taken.shape[0] - 1, max(gap - board.winnings[player], 0), taken)
+
+
+@njit(cache=True, nogil=True)
+def take_from(board, player, slot, latest, total, taken):
+    """Let tiles from ``latest`` back to the one after ``slot`` give ``total``, the latest first.
+
+    With ``latest`` N-1 that is the first of the ways to pay that take so many from later tiles.
+    """
+    for later in range(latest, -1, -1):
+        spare = board.chips[player, later] - 1 if later > slot else 0
+        taken[later] = min(total, spare)
+        total -= taken[later]
+
+
+@njit(cache=True, nogil=True)
+def next_payment(board, player, slot, pulls, taken):
+    """Change ``taken`` to the next way to pay that ``pulls`` allows; False if it was the last.
+
+    ``pulls`` is LATEST, TILES or FREE; ``taken`` comes from :func:`first_payment`.
+    """
+    if pulls == LATEST:
+        return False
+    n = taken.shape[0]
+    moved = 0  # chips that earlier tiles gave, free to be given otherwise
+    room = 0  # what those tiles could give in all
+    for later in range(slot + 1, n):
+        if taken[later] > 0 and room > moved:
+            taken[later] -= 1
+            take_from(board, player, slot, later - 1, moved + 1, taken)
+            return True
+        moved += taken[later]
+        room += board.chips[player, later] - 1
+    gap = gap_at(board.chips[0, slot], board.chips[1, slot])
+    if pulls == TILES or moved == min(gap, room):
+        return False
+    take_from(board, player, slot, n - 1, moved + 1, taken)
+    return True
 
 
 @njit(cache=True, nogil=True)

@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from solver.payments import payment_text
 from solver.rules import (
     FORCED_FOLD,
     SHOW,
@@ -399,8 +400,7 @@ def _pay_mine(board: Board, game: Game, slot: int, event: Event) -> Event:
 
 def _pull_text(taken: np.ndarray) -> str:
     """Return pulls as written after ``@``."""
-    parts = [f"{later + 1}-{taken[later]}" for later in range(len(taken)) if taken[later]]
-    return ",".join(parts) or "nothing: winnings pay"
+    return payment_text(taken) or "nothing: winnings pay"
 
 
 def _pay_theirs(board: Board, game: Game, slot: int, event: Event) -> Event:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from solver.payments import list_payments
 from solver.rules import (
     CHOICE,
     FORCED_FOLD,
@@ -175,6 +176,34 @@ def random_payment(state: naive.State, pulls: str, rng: np.random.Generator) -> 
         ]
         taken[rng.choice(open_tiles)] += 1
     return tuple(taken)
+
+
+@given(
+    size=st.sampled_from([(2, 7), (3, 9), (4, 9), (5, 10)]),
+    pulls=st.sampled_from(["latest", "tiles", "free"]),
+    seed=st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=100, deadline=None)
+def test_ways_to_pay_are_the_plain_ones_in_canonical_order(size, pulls, seed):
+    """Fewer chips from later tiles first; of as many, more from the latest tile first."""
+    game = Game(*size, pulls=pulls)
+    rng = np.random.default_rng(seed)
+    setups = [random_setup(game, rng) for _ in range(2)]
+    board = board_with(*map(str, setups), game=game)
+    state = naive.start(*((s.tiles, s.chips) for s in setups))
+    for slot in range(game.num_tiles):
+        kind, player = classify(board, slot)
+        choice = None
+        if kind == CHOICE:
+            found = [tuple(way) for way in list_payments(board, player, slot, game.pulls_code)]
+            plain = naive.choices(state, pulls)[1:]
+            assert found == sorted(plain, key=lambda way: (sum(way), [-t for t in way[::-1]]))
+            assert [found[0]] == naive.choices(state, "latest")[1:]
+            if rng.random() < 0.7:
+                choice = found[rng.integers(len(found))]
+                pull(board, player, slot, np.array(choice))
+        settle(board, slot, player if kind != SHOW and choice is None else -1)
+        state = naive.play(state, choice)
 
 
 def test_ways_to_pay_are_nested():
