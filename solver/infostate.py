@@ -1,7 +1,7 @@
 """What a player knows, as numbers.
 
 An observation is an int64 array of shape (N, 4): for each slot ``my_tile, my_chips, opp_tile,
-opp_chips``.
+opp_chips``; with ``pulls=free`` of shape (N, 5), and then ``pulled`` as well.
 
 * Own tiles and chips of the current and later slots are as they stand now.  Past own tiles that
   were folded are reduced to their colour: what they were cannot matter any more, so arrangements
@@ -10,9 +10,12 @@ opp_chips``.
   later one ``UNKNOWN``.
 * Past stacks are those seen when the slot was reached.  Who folded follows from them, since only
   the player with fewer chips can.
+* ``pulled`` is, for a past slot, what whoever matched there took from later tiles, which is public.
+  Where winnings pay first, with ``latest`` and ``tiles``, it follows from the other numbers.
 
-With ``pulls=latest`` winnings and later totals follow from these numbers, so an observation is a
-whole infostate of the game after that one reduction, the same for both seats.
+Winnings and later totals follow from these numbers, and only the future of own tiles and chips
+matters, not which earlier payments left them so.  An observation is therefore a whole infostate of
+the game after these reductions, the same for both seats.
 """
 
 from __future__ import annotations
@@ -37,7 +40,10 @@ _S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)
 
 @njit(cache=True, nogil=True)
 def observe(board, slot, player, observation):
-    """Fill ``observation`` (int64, shape (N, 4)) with what ``player`` sees in open ``slot``."""
+    """Fill ``observation`` (int64) with what ``player`` sees in open ``slot``.
+
+    Its shape is (N, 4), or (N, 5) to note as well what past matches took from later tiles.
+    """
     opponent = 1 - player
     for s in range(observation.shape[0]):
         mine = board.tiles[player, s]
@@ -54,6 +60,8 @@ def observe(board, slot, player, observation):
         else:
             observation[s, 2] = UNKNOWN
             observation[s, 3] = 0
+        if observation.shape[1] == 5:
+            observation[s, 4] = board.pulled[0, s] + board.pulled[1, s] if s < slot else 0
 
 
 @njit(cache=True, nogil=True)
@@ -64,7 +72,7 @@ def infostate_key(observation):
     """
     h = np.uint64(observation.shape[0])
     for s in range(observation.shape[0]):
-        for column in range(4):
+        for column in range(observation.shape[1]):
             h += np.uint64(observation[s, column] + 4) + _OFFSET
             h = (h ^ (h >> _S30)) * _MIX1
             h = (h ^ (h >> _S27)) * _MIX2

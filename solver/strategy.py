@@ -1,14 +1,14 @@
-"""A strategy that compiled code can play: how to draw a setup, and when to match.
+"""A strategy that compiled code can play: how to draw a setup, when to match, how to pay.
 
 Everything that plays, judges or advises asks the functions of this module, whatever the strategy
 is made of.  A :class:`Strategy` names its kind of setup part and of decision part and holds the
 arrays of both; parts not in use are empty arrays.  It serves both seats, since the game is
-symmetric.
+symmetric.  A strategy without a part for paying pays by the default rule.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 from numba import njit
@@ -18,7 +18,20 @@ from solver.abstraction import decision_key
 from solver.heuristic import thumb_choice
 from solver.infostate import infostate_key, observe
 from solver.memoryless import draw_memoryless, memoryless_prob
-from solver.rules import FOLD, MATCH, Game, InputError, colour, is_decided, utility
+from solver.rules import (
+    FOLD,
+    FREE,
+    LATEST,
+    MATCH,
+    Game,
+    InputError,
+    Pulls,
+    colour,
+    first_payment,
+    is_decided,
+    next_payment,
+    utility,
+)
 from solver.setups import draw_order, draw_uniform, list_setups
 
 __all__ = [
@@ -38,9 +51,13 @@ __all__ = [
     "check_fits",
     "draw_strategy_setup",
     "exact_strategy",
+    "find_infostate",
+    "in_game",
     "make_strategy",
     "match_prob",
+    "num_columns",
     "observation_keys",
+    "pay_probs",
     "setup_prob",
 ]
 
@@ -85,6 +102,14 @@ class Strategy(NamedTuple):
         EXACT, KEYED: the probability of matching.
     source : ndarray of uint8, shape (keys,)
         KEYED: where each number in ``match`` came from.
+    pulls : int
+        LATEST, TILES or FREE: the rule for paying a gap.
+    pay_start : ndarray of int64, shape (infostates + 1,)
+        EXACT: where each infostate's numbers start in ``pay``; empty if it pays by the default
+        rule.
+    pay : ndarray of float64, shape (payments,)
+        EXACT: the probability of each way to pay, given a match, in the order of
+        :func:`solver.rules.next_payment`.
     """
 
     num_chips: int
@@ -101,6 +126,9 @@ class Strategy(NamedTuple):
     keys: NDArray[np.uint64]
     match: NDArray[np.float64]
     source: NDArray[np.uint8]
+    pulls: int
+    pay_start: NDArray[np.int64]
+    pay: NDArray[np.float64]
 
 
 def make_strategy(num_tiles: int, num_chips: int, is_win: bool, **parts: object) -> Strategy:
@@ -128,6 +156,9 @@ def make_strategy(num_tiles: int, num_chips: int, is_win: bool, **parts: object)
         "keys": np.zeros(0, np.uint64),
         "match": np.zeros(0),
         "source": np.zeros(0, np.uint8),
+        "pulls": LATEST,
+        "pay_start": np.zeros(0, np.int64),
+        "pay": np.zeros(0),
     }
     unknown = parts.keys() - values.keys()
     if unknown:
@@ -140,6 +171,9 @@ def exact_strategy(
     setup_probs: NDArray[np.float64],
     observations: NDArray[np.integer],
     match: NDArray[np.float64],
+    *,
+    pay_start: NDArray[np.int64] | None = None,
+    pay: NDArray[np.float64] | None = None,
 ) -> Strategy:
     """Return the strategy of listed setups and infostates.
 
@@ -147,16 +181,26 @@ def exact_strategy(
     ----------
     setup_probs : ndarray, shape (setups,)
         In the order of :func:`solver.setups.list_setups`.
-    observations : ndarray, shape (infostates, N, 4)
+    observations : ndarray, shape (infostates, N, 4), or (infostates, N, 5) with ``pulls=free``
         As :func:`solver.infostate.observe` fills them.
     match : ndarray, shape (infostates,)
         Probability of matching.
+    pay_start : ndarray, shape (infostates + 1,), optional
+        Where each infostate's numbers start in ``pay``.  Left out, the default rule pays.
+    pay : ndarray, shape (payments,), optional
+        Probability of each way to pay, given a match.
 
     Raises
     ------
     InputError
         If two infostates have the same key.
     """
+    columns = num_columns(game.pulls_code)
+    if observations.shape[1:] != (game.num_tiles, columns):
+        raise InputError(
+            f"observations of shape {observations.shape[1:]}: with pulls={game.pulls} each has "
+            f"shape {(game.num_tiles, columns)}"
+        )
     keys = observation_keys(observations)
     order = np.argsort(keys)
     keys = keys[order]
@@ -165,6 +209,9 @@ def exact_strategy(
     tiles, chips = list_setups(game)
     used = setup_probs > 0
     cumulative = np.cumsum(setup_probs[used])
+    parts: dict[str, NDArray] = {}
+    if pay_start is not None and pay is not None:
+        parts["pay_start"], parts["pay"] = _reorder_payments(pay_start, pay, order)
     return make_strategy(
         game.num_tiles,
         game.num_chips,
@@ -176,7 +223,25 @@ def exact_strategy(
         decision_kind=EXACT,
         keys=keys,
         match=match[order],
+        pulls=game.pulls_code,
+        **parts,
     )
+
+
+def _reorder_payments(
+    pay_start: NDArray[np.int64], pay: NDArray[np.float64], order: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return ``(pay_start, pay)`` of the infostates in another order."""
+    ways = np.diff(pay_start)[order]
+    starts = np.concatenate([[0], np.cumsum(ways)])
+    moved_by = np.repeat(pay_start[:-1][order] - starts[:-1], ways)
+    return starts, pay[np.arange(starts[-1]) + moved_by]
+
+
+@njit(cache=True, nogil=True)
+def num_columns(pulls):
+    """Return how many numbers a slot of an observation has under a rule for paying."""
+    return 5 if pulls == FREE else 4
 
 
 @njit(cache=True, nogil=True)
@@ -189,7 +254,7 @@ def observation_keys(observations):
 
 
 def check_fits(strategy: Strategy, game: Game) -> None:
-    """Raise :class:`InputError` unless the strategy is for this game's tiles, chips and objective.
+    """Raise :class:`InputError` unless the strategy is for this game, or can be played in it.
 
     Compiled code reads a strategy's arrays unchecked, so whatever takes both asks this first.
     """
@@ -204,6 +269,31 @@ def check_fits(strategy: Strategy, game: Game) -> None:
             f"strategy for {num_tiles}x{strategy.num_chips}, {objective}: "
             f"the game is {game.name}, {game.objective}"
         )
+    in_game(strategy, game)
+
+
+def in_game(strategy: Strategy, game: Game) -> Strategy:
+    """Return the strategy as one for the game's rule for paying.
+
+    A strategy for ``latest`` pays by the default rule, which every rule allows, so it can be played
+    under all of them, unless it lists its infostates: it has none for what other payments lead to.
+
+    Raises
+    ------
+    InputError
+        If it is for another rule and cannot be played under the game's.
+
+    Examples
+    --------
+    >>> in_game(make_strategy(3, 6, True), Game(3, 6, pulls="free")).pulls == FREE
+    True
+    """
+    if strategy.pulls == game.pulls_code:
+        return strategy
+    if strategy.pulls == LATEST and strategy.decision_kind != EXACT:
+        return strategy._replace(pulls=game.pulls_code)
+    made_for = get_args(Pulls)[strategy.pulls]
+    raise InputError(f"strategy for pulls={made_for}: the game has pulls={game.pulls}")
 
 
 @njit(cache=True, nogil=True)
@@ -274,11 +364,8 @@ def match_prob(strategy, board, slot, player):
     if strategy.decision_kind == THUMB:
         return float(thumb_choice(board, slot, player, strategy.num_chips)), FROM_TABLE
     if strategy.decision_kind == EXACT:
-        observation = np.empty((board.tiles.shape[1], 4), np.int64)
-        observe(board, slot, player, observation)
-        key = infostate_key(observation)
-        row = np.searchsorted(strategy.keys, key)
-        if row < strategy.keys.shape[0] and strategy.keys[row] == key:
+        row = find_infostate(strategy, board, slot, player)
+        if row >= 0:
             return strategy.match[row], FROM_TABLE
     better = last_slot_choice(board, slot, player, strategy.num_chips, strategy.is_win)
     if better >= 0:
@@ -287,6 +374,43 @@ def match_prob(strategy, board, slot, player):
         return 0.0, FROM_NOTHING
     row = decision_key(board, slot, player, strategy.num_chips)
     return strategy.match[row], np.int64(strategy.source[row])
+
+
+@njit(cache=True, nogil=True)
+def find_infostate(strategy, board, slot, player):
+    """Return the place of what ``player`` sees among an EXACT strategy's infostates, or -1."""
+    observation = np.empty((board.tiles.shape[1], num_columns(strategy.pulls)), np.int64)
+    observe(board, slot, player, observation)
+    key = infostate_key(observation)
+    row = np.searchsorted(strategy.keys, key)
+    if row < strategy.keys.shape[0] and strategy.keys[row] == key:
+        return row
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def pay_probs(strategy, board, slot, player, probs):
+    """Fill ``probs`` with how likely ``player`` is to pay in each way; return how many there are.
+
+    The ways are those that the strategy's ``pulls`` allow, in the order of
+    :func:`solver.rules.next_payment`; their probabilities are given a match and sum to 1.
+    ``probs`` (float64) has room for them.  ``slot`` and ``player`` are as for :func:`match_prob`.
+    """
+    if strategy.pay_start.shape[0] > 0:
+        row = find_infostate(strategy, board, slot, player)
+        if row >= 0:
+            start = strategy.pay_start[row]
+            num = strategy.pay_start[row + 1] - start
+            probs[:num] = strategy.pay[start : start + num]
+            return num
+    taken = np.empty(board.tiles.shape[1], np.int64)
+    first_payment(board, player, slot, taken)
+    probs[0] = 1.0
+    num = 1
+    while next_payment(board, player, slot, strategy.pulls, taken):
+        probs[num] = 0.0
+        num += 1
+    return num
 
 
 @njit(cache=True, nogil=True)

@@ -6,8 +6,9 @@ import naive
 import numpy as np
 
 from solver.infostate import infostate_key, observe
-from solver.rules import Board, Game, new_board
-from solver.strategy import Strategy, match_prob, setup_prob
+from solver.payments import list_payments
+from solver.rules import LATEST, Board, Game, new_board
+from solver.strategy import Strategy, match_prob, num_columns, pay_probs, setup_prob
 
 
 def board_of(info: naive.Infostate) -> Board:
@@ -50,16 +51,21 @@ def made_up_tiles(info: naive.Infostate, other: int) -> list[int]:
     return tiles + left
 
 
-def observation_of(info: naive.Infostate) -> np.ndarray:
-    """Return the observation of an infostate, int64 of shape (N, 4)."""
-    observation = np.zeros((len(info.tiles), 4), np.int64)
+def observation_of(info: naive.Infostate, pulls: int = LATEST) -> np.ndarray:
+    """Return the observation of an infostate, int64 of shape (N, 4) or (N, 5)."""
+    observation = np.zeros((len(info.tiles), num_columns(pulls)), np.int64)
     observe(board_of(info), len(info.slots), info.player, observation)
     return observation
 
 
-def key_of(info: naive.Infostate) -> int:
+def key_of(info: naive.Infostate, pulls: int = LATEST) -> int:
     """Return the key of an infostate."""
-    return int(infostate_key(observation_of(info)))
+    return int(infostate_key(observation_of(info, pulls)))
+
+
+def payments(board: Board, slot: int, player: int, pulls: int) -> list[tuple[int, ...]]:
+    """Return the ways to pay in the order of the rules: chips that each tile gives."""
+    return [tuple(way) for way in list_payments(board, player, slot, pulls).tolist()]
 
 
 def naive_strategy(strategy: Strategy, game: Game) -> naive.Strategy:
@@ -73,7 +79,14 @@ def naive_strategy(strategy: Strategy, game: Game) -> naive.Strategy:
     def match(info: naive.Infostate) -> float:
         return float(match_prob(strategy, board_of(info), len(info.slots), info.player)[0])
 
-    return naive.Strategy({s: p / total for s, p in probs.items() if p > 0}, match)
+    def pay(info: naive.Infostate) -> list[float]:
+        board, slot = board_of(info), len(info.slots)
+        ways = payments(board, slot, info.player, strategy.pulls)
+        given = np.zeros(len(ways))
+        assert pay_probs(strategy, board, slot, info.player, given) == len(ways)
+        return [prob for _, prob in sorted(zip(ways, given.tolist(), strict=True))]
+
+    return naive.Strategy({s: p / total for s, p in probs.items() if p > 0}, match, pay)
 
 
 def all_infostates(game: Game, player: int) -> list[naive.Infostate]:
@@ -89,7 +102,7 @@ def all_infostates(game: Game, player: int) -> list[naive.Infostate]:
             return
         if who == player:
             found[naive.infostate(state, player)] = None
-        for choice in naive.choices(state, "latest"):
+        for choice in naive.choices(state, game.pulls):
             walk(naive.play(state, choice))
 
     setups = naive.setups(game.num_tiles, game.num_chips)

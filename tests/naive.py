@@ -181,17 +181,35 @@ def infostate(state: State, player: int) -> Infostate:
     )
 
 
-# ---------------------------------------------------------- strategies and values, pulls = latest
+# -------------------------------------------------------------------------- strategies and values
 
 
 class Strategy(NamedTuple):
-    """Probability of each setup, and of matching at each infostate."""
+    """Probability of each setup, of matching, and of each way to pay, given a match.
+
+    The ways come in the order of ``choices``; without ``pay`` the default rule pays.
+    """
 
     setups: dict[Setup, float]
     match: Callable[[Infostate], float]
+    pay: Callable[[Infostate], list[float]] | None = None
 
 
-def outcomes(state: State, prob: float, strategies: dict[int, Strategy]) -> Iterator:
+def choice_probs(strategy: Strategy, state: State, pulls: str) -> list[float]:
+    """The probability of each of the decider's choices."""
+    info = infostate(state, decider(state))
+    match = strategy.match(info)
+    if strategy.pay is None:
+        default = choices(state, "latest")[1]
+        pay = [float(way == default) for way in choices(state, pulls)[1:]]
+    else:
+        pay = strategy.pay(info)
+    return [1 - match, *(match * prob for prob in pay)]
+
+
+def outcomes(
+    state: State, prob: float, strategies: dict[int, Strategy], pulls: str = "latest"
+) -> Iterator:
     """Play on from a position: ``(state, probability)`` at each end.
 
     A player without a strategy stops the play: there the position itself is given out.
@@ -201,54 +219,63 @@ def outcomes(state: State, prob: float, strategies: dict[int, Strategy]) -> Iter
         return
     who = decider(state)
     if who is None:
-        yield from outcomes(play(state), prob, strategies)
+        yield from outcomes(play(state), prob, strategies, pulls)
     elif who not in strategies:
         yield state, prob
     else:
-        match = strategies[who].match(infostate(state, who))
-        for choice, chance in zip(choices(state, "latest"), (1 - match, match), strict=True):
+        probs = choice_probs(strategies[who], state, pulls)
+        for choice, chance in zip(choices(state, pulls), probs, strict=True):
             if chance > 0:
-                yield from outcomes(play(state, choice), prob * chance, strategies)
+                yield from outcomes(play(state, choice), prob * chance, strategies, pulls)
 
 
-def expected_value(strategy0: Strategy, strategy1: Strategy, objective: str = "win") -> float:
+def expected_value(
+    strategy0: Strategy, strategy1: Strategy, objective: str = "win", pulls: str = "latest"
+) -> float:
     """Player 0's expected utility."""
     both = {0: strategy0, 1: strategy1}
     return sum(
         payoff(end, 0, objective) * prob
         for setup0, prob0 in strategy0.setups.items()
         for setup1, prob1 in strategy1.setups.items()
-        for end, prob in outcomes(start(setup0, setup1), prob0 * prob1, both)
+        for end, prob in outcomes(start(setup0, setup1), prob0 * prob1, both, pulls)
     )
 
 
 def best_response(
-    strategy: Strategy, all_setups: list[Setup], player: int, objective: str = "win"
+    strategy: Strategy,
+    all_setups: list[Setup],
+    player: int,
+    objective: str = "win",
+    pulls: str = "latest",
+    own_pulls: str | None = None,
 ) -> tuple[float, dict[Setup, float], dict[Infostate, int]]:
-    """The best-response player's utility, the value of each setup, and the choice (1 match).
+    """The best-response player's utility, the value of each setup, and the best of the choices.
 
-    ``strategy`` plays the other seat.  Positions that the player cannot tell apart are kept
+    ``strategy`` plays the other seat under ``pulls``, the best-response player under ``own_pulls``
+    if that is another rule.  Positions that the player cannot tell apart are kept
     together; they get one choice.
     """
     fixed = {1 - player: strategy}
     decisions: dict[Infostate, int] = {}
+    own = own_pulls or pulls
 
     def value(positions: list[tuple[State, float]]) -> float:
         total = 0.0
         groups = defaultdict(list)
         for position, prob in positions:
-            for state, chance in outcomes(position, prob, fixed):
+            for state, chance in outcomes(position, prob, fixed, pulls):
                 if is_over(state):
                     total += payoff(state, player, objective) * chance
                 else:
                     groups[infostate(state, player)].append((state, chance))
         for info, group in groups.items():
-            fold, match = (
-                value([(play(s, choices(s, "latest")[action]), p) for s, p in group])
-                for action in (0, 1)
-            )
-            decisions[info] = int(match > fold)
-            total += max(fold, match)
+            values = [
+                value([(play(s, choices(s, own)[number]), p) for s, p in group])
+                for number in range(len(choices(group[0][0], own)))
+            ]
+            decisions[info] = values.index(max(values))
+            total += max(values)
         return total
 
     def begin(mine: Setup, theirs: Setup) -> State:

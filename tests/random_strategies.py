@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from bridge import all_infostates, key_of
+from bridge import all_infostates, board_of, key_of, payments
 
 from solver.abstraction import num_keys
 from solver.memoryless import row_offsets
@@ -53,15 +53,23 @@ def keyed_decisions(game: Game, rng: np.random.Generator) -> dict:
 
 
 @cache
-def all_keys(game: Game) -> np.ndarray:
-    """Return the keys of all decisions of a game, uint64 in increasing order."""
-    infos = all_infostates(game, 0) + all_infostates(game, 1)
-    return np.array(sorted({key_of(info) for info in infos}), np.uint64)
+def all_keys(game: Game) -> tuple[np.ndarray, list[int]]:
+    """Return the keys of all decisions of a game, in increasing order, and the ways to pay."""
+    pulls = game.pulls_code
+    ways = {}
+    for info in all_infostates(game, 0) + all_infostates(game, 1):
+        num_ways = len(payments(board_of(info), len(info.slots), info.player, pulls))
+        assert ways.setdefault(key_of(info, pulls), num_ways) == num_ways
+    return np.array(sorted(ways), np.uint64), [ways[key] for key in sorted(ways)]
 
 
 def exact_decisions(game: Game, rng: np.random.Generator) -> dict:
-    keys = all_keys(game)
-    return {"decision_kind": EXACT, "keys": keys, "match": rng.random(len(keys))}
+    keys, ways = all_keys(game)
+    parts = {"decision_kind": EXACT, "keys": keys, "match": rng.random(len(keys))}
+    if game.pulls != "latest":
+        parts["pay_start"] = np.concatenate([[0], np.cumsum(ways)])
+        parts["pay"] = np.concatenate([rng.dirichlet(np.ones(num)) for num in ways])
+    return parts
 
 
 SETUPS = {"uniform": uniform_setups, "listed": listed_setups, "memoryless": memoryless_setups}
@@ -73,4 +81,6 @@ def random_strategy(
 ) -> Strategy:
     """Return a strategy with random numbers in the parts named."""
     parts = SETUPS[setups](game, rng) | DECISIONS[decisions](game, rng)
-    return make_strategy(game.num_tiles, game.num_chips, game.is_win, **parts)
+    return make_strategy(
+        game.num_tiles, game.num_chips, game.is_win, pulls=game.pulls_code, **parts
+    )

@@ -13,6 +13,7 @@ from solver.infostate import HIDDEN, UNKNOWN, infostate_key, observe
 from solver.rules import (
     CHOICE,
     FORCED_FOLD,
+    FREE,
     Game,
     classify,
     new_board,
@@ -62,13 +63,29 @@ def test_keys_are_unique_over_all_infostates(name, infostates):
         assert {merged(info) for info in all_infostates(game, 1)} == observations.keys()
 
 
-def test_observation_has_the_whole_past_that_matters():
+@pytest.mark.parametrize("pulls", ["latest", "tiles", "free"])
+def test_observation_has_the_whole_past_that_matters(pulls):
     """Infostates that share an observation have the same winnings, totals and own future."""
     futures: dict = {}
-    for info in all_infostates(Game(3, 6), 0):
+    game = Game(3, 6, pulls=pulls)
+    for info in all_infostates(game, 0):
         slot = len(info.slots)
         future = info.winnings, info.opponent_later, info.tiles[slot:], info.chips[slot:]
-        assert futures.setdefault(merged(info), future) == future
+        seen = observation_of(info, game.pulls_code).tobytes()
+        assert futures.setdefault(seen, future) == future
+
+
+def test_fifth_column_is_what_past_matches_took_from_later_tiles():
+    for info in all_infostates(Game(3, 6, pulls="free"), 1):
+        with_sums, without = observation_of(info, FREE), observation_of(info)
+        np.testing.assert_array_equal(with_sums[:, :4], without)
+        pulled = [seen.pulled for seen in info.slots]
+        assert with_sums[:, 4].tolist() == pulled + [0] * (3 - len(pulled))
+
+
+def test_key_of_an_observation_stays_what_it_is_in_tables_and_checkpoints():
+    observation = np.array([[-2, 3, -1, 1], [2, 1, -2, 2], [0, 2, -3, 0]])
+    assert int(infostate_key(observation)) == 6_418_022_398_491_591_282
 
 
 def test_folded_tiles_are_merged_by_colour():

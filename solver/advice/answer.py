@@ -29,7 +29,6 @@ from solver.advice.posterior import (
 )
 from solver.advice.reply import VALUE, best_reply
 from solver.advice.sampled_reply import sampled_reply
-from solver.infostate import infostate_key, observe
 from solver.rules import (
     CHOICE,
     FOLD,
@@ -53,6 +52,7 @@ from solver.strategy import (
     LISTED,
     Strategy,
     check_fits,
+    find_infostate,
     make_strategy,
     match_prob,
     setup_prob,
@@ -336,12 +336,8 @@ def _visits_of(
     if strategy.decision_kind == KEYED:
         return visits[decision_key(board, slot, 0, strategy.num_chips)].item()
     if strategy.decision_kind == EXACT:
-        observation = np.empty((len(board.shown), 4), np.int64)
-        observe(board, slot, 0, observation)
-        key = infostate_key(observation)
-        row = int(np.searchsorted(strategy.keys, np.uint64(key)))
-        is_met = row < len(strategy.keys) and strategy.keys[row] == key
-        return visits[row].item() if is_met else 0
+        row = find_infostate(strategy, board, slot, 0)
+        return visits[row].item() if row >= 0 else 0
     return None
 
 
