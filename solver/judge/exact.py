@@ -1,13 +1,14 @@
 """Exact best responses, exploitability and expected values in the real game.
 
 The judge of every strategy, exact or abstracted. For every setup of the judged player,
-:mod:`solver.judge.history_walk` goes through all public histories of the unreduced game and takes
-the better action at each of that player's infostates. The idea of a walk over public histories with
+:mod:`solver.judge.history_walk`, or :mod:`solver.judge.payment_walk` where players choose how to
+pay, goes through all public histories of the unreduced game and takes the best action at each of
+that player's infostates. The idea of a walk over public histories with
 one vector for each player is that of Johanson et al. 2011, "Accelerating best response calculation
 in large extensive games"; none of its reductions of the game is used.
 
 An abstracted strategy is judged in the same way, since a strategy is only asked for its setup
-probabilities and for the match probability of one setup at one history.
+probabilities and for what it does with one setup at one history.
 
 The judged player's first-slot branches (own colour and stack) share no numbers, so threads divide
 them up and any number of threads gives the same bits.  Memory is O(setups x N) for each thread.
@@ -17,16 +18,17 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.judge.history_walk import Judge, walk_branch
+from solver.judge import history_walk, payment_walk
+from solver.judge.history_walk import Judge
 from solver.progress import Progress
-from solver.rules import Game, InputError, utility
+from solver.rules import LATEST, Game, InputError, Pulls, utility
 from solver.setups import Setup, count_setups, list_setups
-from solver.strategy import Strategy, setup_prob
+from solver.strategy import Strategy, in_game, setup_prob
 
 __all__ = [
     "MAX_SETUPS",
@@ -43,6 +45,13 @@ MAX_SETUPS = 20_000
 
 Public histories grow with the square of the setups, and a million takes about a second: 4x8 (840
 setups) has 4 million, 5x8 (4,200) has 103 million, 5x10 (15,120) thirteen times as many."""
+
+MAX_PAYING_SETUPS = 1_500
+"""The same where players choose how to pay.
+
+There are more histories, and a million takes about four seconds: with ``free``, 4x8 has 7 million
+and 4x9 (1,344 setups) 20 million.
+"""
 
 
 @dataclass(frozen=True)
@@ -100,6 +109,7 @@ def best_response(
     game: Game,
     *,
     seat: int = 0,
+    pulls: Pulls | None = None,
     threads: int = 1,
     max_seconds: float | None = None,
     progress: Progress | None = None,
@@ -111,9 +121,12 @@ def best_response(
     strategy : Strategy
         Any strategy; an abstracted one is judged in the unabstracted game.
     game : Game
-        A game with ``pulls=latest`` that :func:`is_feasible`.
+        A game that :func:`is_feasible`.
     seat : int
         The best-response player, 0 or 1.  The game is symmetric, so both give one number.
+    pulls : {'latest', 'tiles', 'free'}, optional
+        The best-response player's rule for paying a gap, if it is not the game's, which then binds
+        ``strategy`` alone.  A strategy of listed infostates may meet some that it does not list.
     threads : int
         Threads that share the first-slot branches; changes no bit of the result.
     max_seconds, progress : optional
@@ -123,8 +136,7 @@ def best_response(
     Raises
     ------
     InputError
-        If the game is too large, its ``pulls`` are not ``latest``, or the strategy belongs to
-        another game.
+        If the game is too large, or the strategy belongs to another game.
 
     Examples
     --------
@@ -133,13 +145,15 @@ def best_response(
     >>> round(found.value, 12), str(found.setup)
     (0.5, '1:2,0:1')
     """
-    _check(game, strategy)
+    own_game = game if pulls is None else replace(game, pulls=pulls)
+    _check_size(own_game)
+    theirs = _in_game(strategy, game)
     if seat not in (0, 1):
         raise InputError(f"seat {seat}: allowed are 0 and 1")
     if threads < 1:
         raise InputError(f"threads {threads}: at least 1 is needed")
     start = time.perf_counter()
-    judge = Judge(seat, True, strategy, strategy, _payoffs(game))
+    judge = Judge(seat, True, theirs, theirs, _payoffs(game), own_game.pulls_code)
     values, counts = _walk_branches(
         judge, game, threads=threads, max_seconds=max_seconds, progress=progress
     )
@@ -181,42 +195,51 @@ def evaluate(a: Strategy, b: Strategy, game: Game, *, threads: int = 1) -> Evalu
     >>> evaluate(folder, folder, Game(2, 3)).value
     0.0
     """
-    _check(game, a)
-    _check(game, b)
+    a, b = _in_game(a, game), _in_game(b, game)
     prob = _setup_probs(a, list_setups(game))
     utilities = _payoffs(game)
     excess = np.arange(len(utilities)) - game.num_chips
     sums = []
     for payoff in (utilities, (excess > 0).astype(float), (excess == 0).astype(float)):
-        values, _ = _walk_branches(Judge(0, False, a, b, payoff), game, threads=threads)
+        values, _ = _walk_branches(Judge(0, False, a, b, payoff, a.pulls), game, threads=threads)
         sums.append(float(prob @ values))
     value, win, draw = sums
     return Evaluation(value, win, draw, max(1.0 - win - draw, 0.0))
 
 
 def is_feasible(game: Game) -> bool:
-    """Return whether the exact judge can take a game: at most ``MAX_SETUPS`` setups a player.
+    """Return whether the exact judge can take a game: not too many setups a player.
+
+    At most ``MAX_SETUPS``, or ``MAX_PAYING_SETUPS`` where players choose how to pay.
 
     Examples
     --------
-    >>> is_feasible(Game(5, 8)), is_feasible(Game(6, 12))
-    (True, False)
+    >>> is_feasible(Game(5, 8)), is_feasible(Game(6, 12)), is_feasible(Game(5, 8, pulls="free"))
+    (True, False, False)
     """
-    return count_setups(game) <= MAX_SETUPS
+    return count_setups(game) <= _most_setups(game)
 
 
-def _check(game: Game, strategy: Strategy) -> None:
-    """Refuse what the walk cannot take."""
-    if game.pulls != "latest":
-        raise InputError(f"pulls {game.pulls!r}: the exact judge takes 'latest' only")
+def _most_setups(game: Game) -> int:
+    return MAX_SETUPS if game.pulls == "latest" else MAX_PAYING_SETUPS
+
+
+def _check_size(game: Game) -> None:
+    """Refuse a game for which the walk would take too long."""
     if not is_feasible(game):
         raise InputError(
             f"game {game.name}: {count_setups(game):,} setups a player are too many for the exact "
-            f"judge, which takes at most {MAX_SETUPS:,}"
+            f"judge, which takes at most {_most_setups(game):,} with pulls={game.pulls}"
         )
+
+
+def _in_game(strategy: Strategy, game: Game) -> Strategy:
+    """Return the strategy for the game's rule of paying; refuse what the walk cannot take."""
+    _check_size(game)
     made_for = (strategy.setup_tiles.shape[1], strategy.num_chips)
     if made_for != (game.num_tiles, game.num_chips):
         raise InputError(f"strategy for {made_for[0]}x{made_for[1]}: the game is {game.name}")
+    return in_game(strategy, game)
 
 
 def _payoffs(game: Game) -> NDArray[np.float64]:
@@ -248,6 +271,8 @@ def _walk_branches(
 
     Setups of branches that were not reached in time keep NaN.
     """
+    is_default = judge.pulls == judge.theirs.pulls == LATEST
+    walk_branch = (history_walk if is_default else payment_walk).walk_branch
     placed = tiles, chips = list_setups(game)
     reach = _setup_probs(judge.theirs, placed)
     branch_of = 2 * chips[:, 0] + tiles[:, 0] % 2

@@ -10,7 +10,8 @@ The walk shares nothing with a solver and uses none of their reductions: private
 merged, no branch is left early, decided games are played to the end.  It asks a strategy only for
 the match probability of one setup at one history, so it does not matter what the strategy is made
 of.  Only ``pulls=latest``: there every stack follows from the setup as placed and the chips pulled
-so far, so that nothing but the board's public part needs to be kept along a history.
+so far, so that nothing but the board's public part needs to be kept along a history.  For the other
+rules there is :mod:`solver.judge.payment_walk`.
 """
 
 from __future__ import annotations
@@ -119,6 +120,8 @@ class Judge(NamedTuple):
         Strategies of the judged player (not read if ``is_best``) and of the opponent.
     payoff : ndarray of float64, shape (2 C + 1,)
         Judged player's payoff for ending with so many winnings.
+    pulls : int
+        The judged player's rule for paying a gap; the opponent's is that of ``theirs``.
     """
 
     seat: int
@@ -126,6 +129,7 @@ class Judge(NamedTuple):
     mine: Strategy
     theirs: Strategy
     payoff: NDArray[np.float64]
+    pulls: int
 
 
 def walk_branch(
