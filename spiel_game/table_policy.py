@@ -2,9 +2,11 @@
 
 The setup part gives, at each tile and each stack, the probability of placing it given what is
 placed already; after a partial setup of probability zero all legal actions are equally likely.
-The decision part answers match or fold, from a board rebuilt out of the state; where the game lets
-a player choose how to pay, the policy pays by the default rule, winnings first, then the latest
-tiles.  One strategy serves both seats.
+The decision part answers match or fold, from a board rebuilt out of the state.  Where the game lets
+a player choose how to pay, the game asks for chips tile by tile: the policy answers with the
+conditional probabilities of the strategy's ways to pay, and pays by the default rule, winnings
+first, then the latest tiles, if the strategy says none or what was taken so far is in none of them.
+One strategy serves both seats.
 """
 
 from __future__ import annotations
@@ -16,8 +18,18 @@ import pyspiel
 from numpy.typing import NDArray
 from open_spiel.python import policy as policies
 
+from solver.payments import list_payments
 from solver.rules import MATCH, Board, InputError
-from solver.strategy import BY_TILE, LISTED, MEMORYLESS, UNIFORM, Strategy, match_prob
+from solver.strategy import (
+    BY_TILE,
+    LISTED,
+    MEMORYLESS,
+    UNIFORM,
+    Strategy,
+    in_game,
+    match_prob,
+    pay_probs,
+)
 from spiel_game.betting_black_white import BettingBlackWhiteGame, BettingBlackWhiteState
 from spiel_game.position import (
     DECIDE,
@@ -39,7 +51,8 @@ class StrategyPolicy(policies.Policy):
     game : BettingBlackWhiteGame
         As loaded by ``pyspiel.load_game``.
     strategy : Strategy
-        For the same number of tiles and chips and the same objective.
+        For the same number of tiles and chips, the same objective and the same rule for paying, or
+        one that pays by the default rule (see :func:`solver.strategy.in_game`).
 
     Raises
     ------
@@ -67,7 +80,7 @@ class StrategyPolicy(policies.Policy):
                 f"strategy for {num_tiles}x{strategy.num_chips} with objective {objective}: "
                 f"the game is {rules.name} with objective {rules.objective}"
             )
-        self.strategy = strategy
+        self.strategy = in_game(strategy, rules)
         self._setup_probs = np.diff(strategy.setup_cumulative, prepend=0.0)
 
     def action_probabilities(
@@ -80,8 +93,7 @@ class StrategyPolicy(policies.Policy):
             return {1 - MATCH: 1.0 - float(prob), MATCH: float(prob)}
         allowed = options(position)
         if position.phase == PULL:
-            choice = default_choice(position)
-            return {action: float(action == choice) for action in allowed}
+            return self._pull_probs(position, allowed)
         weights = self._placement_weights(position, allowed)
         total = math.fsum(weights)
         if total <= 0.0:
@@ -107,6 +119,24 @@ class StrategyPolicy(policies.Policy):
 
         walk(self.game.new_initial_state())
         return pyspiel.TabularPolicy(table)
+
+    def _pull_probs(self, position: Position, allowed: tuple[int, ...]) -> dict[int, float]:
+        """Return the probability of taking so many chips from the tile now asked."""
+        weights = dict.fromkeys(allowed, 0.0)
+        if len(self.strategy.pay):
+            slot, player = position.slot, position.player
+            board = board_of(position)
+            ways = list_payments(board, player, slot, self.strategy.pulls)
+            probs = np.zeros(len(ways))
+            pay_probs(self.strategy, board, slot, player, probs)
+            pulling = position.pulling
+            for way, prob in zip(ways[:, ::-1].tolist(), probs.tolist(), strict=True):
+                if tuple(way[: len(pulling)]) == pulling:
+                    weights[way[len(pulling)]] += prob
+        total = math.fsum(weights.values())
+        if total <= 0.0:
+            weights[default_choice(position)] = total = 1.0
+        return {action: weight / total for action, weight in weights.items()}
 
     def _placement_weights(self, position: Position, allowed: tuple[int, ...]) -> list[float]:
         """Return numbers in proportion to the probabilities of the next tile or stack."""

@@ -4,8 +4,10 @@ import numpy as np
 import pyspiel
 import pytest
 from open_spiel.python.algorithms import exploitability
+from random_strategies import random_strategy as mixed_strategy
 
 import spiel_game  # noqa: F401  registers the games
+from solver import judge
 from solver.memoryless import row_offsets, uniform_model
 from solver.rules import Game, InputError
 from solver.setups import Setup, count_setups, decode_setup, list_setups
@@ -132,6 +134,25 @@ def test_3x6_bots_are_worth_what_is_known():
     for match, expected in ((0.5, 0.6), (0.0, 5 / 6)):
         table = StrategyPolicy(game, make_strategy(3, 6, True, match_constant=match)).tabular()
         assert pyspiel.exploitability(cached, table) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("pulls", ["tiles", "free"])
+@pytest.mark.parametrize(("tiles", "chips"), [(2, 5), (3, 5)])
+def test_openspiel_and_the_judge_agree_on_random_ways_to_pay(tiles, chips, pulls):
+    rules = Game(tiles, chips, pulls=pulls)
+    strategy = mixed_strategy(rules, np.random.default_rng(12), "listed", "exact")
+    game = load(tiles, chips, pulls=pulls)
+    found = pyspiel.exploitability(
+        pyspiel.convert_to_cached_tree(game), StrategyPolicy(game, strategy).tabular()
+    )
+    assert found == pytest.approx(judge.exploitability(strategy, rules), abs=1e-12)
+
+
+def test_a_strategy_of_another_rule_for_paying_is_refused():
+    rules = Game(2, 5, pulls="tiles")
+    strategy = mixed_strategy(rules, np.random.default_rng(0), "uniform", "exact")
+    with pytest.raises(InputError, match="strategy for pulls=tiles: the game has pulls=free"):
+        StrategyPolicy(load(2, 5, pulls="free"), strategy)
 
 
 @pytest.mark.slow

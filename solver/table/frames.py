@@ -4,6 +4,9 @@ Exact tables
     ``setup``: one row a setup, ``tile_1, chips_1, ..., probability``.  ``decisions``: one row an
     infostate, ``slot``, then for each slot ``my_tile_s, my_chips_s, opp_tile_s, opp_chips_s`` (see
     :mod:`solver.infostate`), ``match`` and ``reach``, the player's own probability of coming there.
+    Where players choose how to pay, ``match`` is divided into a column for each payment that is
+    possible somewhere: ``match@3-1,4-2`` is the probability of matching with 1 chip off slot 3 and
+    2 off slot 4, ``match@`` with winnings alone (see :mod:`solver.table.pay_columns`).
 Sampled tables
     ``setup``: ``tiles_left`` (a sum of ``2**tile``), ``chips_left``, ``tile``, ``chips``,
     ``probability`` of putting that next.  ``decisions``: one row a key that was met: the features
@@ -34,7 +37,14 @@ from solver.coarser import fill_from_coarser
 from solver.memoryless import count_entries, nth_tile, row_offsets
 from solver.rules import Game, InputError
 from solver.setups import count_setups, list_setups
-from solver.strategy import KEYED, MEMORYLESS, Strategy, exact_strategy, make_strategy
+from solver.strategy import (
+    KEYED,
+    MEMORYLESS,
+    Strategy,
+    exact_strategy,
+    make_strategy,
+    num_columns,
+)
 from solver.table.manifest import (
     FORMAT_VERSION,
     Abstraction,
@@ -43,6 +53,7 @@ from solver.table.manifest import (
     Manifest,
     package_versions,
 )
+from solver.table.pay_columns import PREFIX, pay_columns, read_pay_columns
 
 __all__ = ["Table", "exact_table", "sampled_table"]
 
@@ -116,6 +127,8 @@ def exact_table(
     slots: NDArray[np.integer],
     match: NDArray[np.float64],
     reach: NDArray[np.float64],
+    pay_start: NDArray[np.int64] | None = None,
+    pay: NDArray[np.float64] | None = None,
     algorithm: str,
     iterations: int,
     seconds: float,
@@ -129,22 +142,28 @@ def exact_table(
     ----------
     setup_probs : ndarray, shape (setups,)
         In the order of :func:`solver.setups.list_setups`.
-    observations : ndarray, shape (infostates, N, 4)
+    observations : ndarray, shape (infostates, N, 4) or (infostates, N, 5)
         What the player sees, as :func:`solver.infostate.observe` fills it.
     slots : ndarray, shape (infostates,)
         The open slot, from 0.
     match, reach : ndarray, shape (infostates,)
         Probability of matching; own probability of getting there.
+    pay_start, pay : ndarray, optional
+        Probability of each way to pay, given a match, as in :class:`solver.strategy.Strategy`.
+        Left out, the default rule pays.
     """
     tiles, chips = list_setups(game)
     setup = {}
     for s in range(game.num_tiles):
         setup[f"tile_{s + 1}"] = tiles[:, s].astype(np.int16)
         setup[f"chips_{s + 1}"] = chips[:, s].astype(np.int16)
-    decisions = {"slot": (slots + 1).astype(np.int16)}
+    decisions: dict[str, NDArray] = {"slot": (slots + 1).astype(np.int16)}
     for s in range(game.num_tiles):
-        for column, name in enumerate(_OBSERVED):
+        for column, name in enumerate(_observed(game)):
             decisions[f"{name}_{s + 1}"] = observations[:, s, column].astype(np.int16)
+    decisions |= {"match": match, "reach": reach}
+    if game.pulls != "latest":
+        decisions |= pay_columns(game, observations, slots, match, pay_start, pay)
     return Table(
         manifest=_manifest(
             game,
@@ -158,12 +177,17 @@ def exact_table(
             command=command,
         ),
         setup=pl.DataFrame(setup | {"probability": setup_probs}),
-        decisions=pl.DataFrame(decisions | {"match": match, "reach": reach}),
+        decisions=pl.DataFrame(decisions),
         checkpoint=checkpoint,
     )
 
 
-_OBSERVED = ("my_tile", "my_chips", "opp_tile", "opp_chips")
+_OBSERVED = ("my_tile", "my_chips", "opp_tile", "opp_chips", "pulled")
+
+
+def _observed(game: Game) -> tuple[str, ...]:
+    """Return what each slot of an observation holds."""
+    return _OBSERVED[: num_columns(game.pulls_code)]
 
 
 def sampled_table(
@@ -279,14 +303,31 @@ def _exact_strategy(table: Table) -> Strategy:
         raise InputError(f"setup.parquet: probabilities sum to {probs.sum():.6g}, not 1")
     match = table.decisions["match"].to_numpy()
     _check_probabilities(match, "decisions.parquet: match")
-    observations = np.zeros((len(match), n, 4), np.int64)
+    names = _observed(game)
+    observations = np.zeros((len(match), n, len(names)), np.int64)
     for s in range(n):
-        for place, name in enumerate(_OBSERVED):
+        for place, name in enumerate(names):
             observations[:, s, place] = table.decisions[f"{name}_{s + 1}"].to_numpy()
+    pay_start, pay = _read_payments(table, observations, match)
     try:
-        return exact_strategy(game, probs, observations, match)
+        return exact_strategy(game, probs, observations, match, pay_start=pay_start, pay=pay)
     except InputError as error:
         raise InputError(f"decisions.parquet: {error}") from None
+
+
+def _read_payments(
+    table: Table, observations: NDArray[np.int64], match: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]] | tuple[None, None]:
+    """Return ``(pay_start, pay)`` of an exact table; nothing where players cannot choose."""
+    if table.game.pulls == "latest":
+        return None, None
+    decisions = table.decisions
+    names = [name for name in decisions.columns if name.startswith(PREFIX)]
+    columns = {name: decisions[name].to_numpy() for name in names}
+    for name, column in columns.items():
+        _check_probabilities(column, f"decisions.parquet: {name}")
+    slots = decisions["slot"].to_numpy() - 1
+    return read_pay_columns(table.game, observations, slots, match, columns)
 
 
 def _decision_keys(table: Table) -> NDArray[np.int64]:
