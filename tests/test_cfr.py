@@ -17,13 +17,22 @@ from solver.cfr import (
     solve_exact,
     strategy_of,
 )
+from solver.cfr.iterate import average_reach
 from solver.judge import exploitability
 from solver.rules import Game, InputError
 from solver.setups import count_setups
 from solver.strategy import observation_keys
+from solver.tree.view import infostate_observations, side_decisions
 
 ALGORITHMS = get_args(Algorithm)
-REDUCTIONS = ("merge", "stop_when_decided", "solve_open_endings", "one_strategy")
+REDUCTIONS = (
+    "merge",
+    "stop_when_decided",
+    "solve_open_endings",
+    "one_strategy",
+    "drop_dominated",
+    "fold_endings",
+)
 
 # CFR's average closes in as 1 / sqrt(iterations) to 1 / iterations: 1e-5 in 3x6 takes it about
 # 300,000 iterations, the others a few thousand at most.
@@ -166,11 +175,11 @@ def test_limits_below_zero_are_refused(limits):
         solve_exact(Game(2, 3), **limits)
 
 
-def test_unknown_names_and_pulls_are_refused():
+def test_unknown_names_and_no_threads_are_refused():
     with pytest.raises(InputError, match=r"'rm'.*pcfr\+"):
         solve_exact(Game(2, 3), algorithm="rm")
-    with pytest.raises(InputError, match="latest"):
-        solve_exact(Game(2, 3, pulls="tiles"))
+    with pytest.raises(InputError, match="threads 0"):
+        solve_exact(Game(2, 3), threads=0)
 
 
 def test_the_smallest_game_is_solved_without_compilation():
@@ -188,3 +197,87 @@ def test_the_smallest_game_is_solved_without_compilation():
     )  # fmt: skip
     compiled = solve_exact(Game(2, 3), iterations=60).exploitability
     assert float(run.stdout) == pytest.approx(compiled, abs=1e-15)
+
+
+@pytest.mark.parametrize("algorithm", ["pcfr+", "cfr+"])
+def test_threads_do_not_change_a_bit(algorithm, monkeypatch):
+    monkeypatch.setattr("solver.cfr.solver.THREADED_WORK", 0)
+    monkeypatch.setattr("solver.tree.flat.BATCH_CELLS", 200)
+    game = Game(4, 6)
+    alone = solve_exact(game, algorithm=algorithm, iterations=30)
+    for threads in (2, 3):
+        solver = ExactSolver(game, algorithm=algorithm, threads=threads)
+        assert len(solver._shares) == threads
+        together = solve_exact(game, algorithm=algorithm, iterations=30, threads=threads)
+        assert together.exploitability == alone.exploitability
+        for name, array in alone.state.items():
+            assert np.array_equal(together.state[name], array), name
+
+
+def test_a_solve_goes_on_from_any_checkpoint_to_the_same_end():
+    game = Game(3, 6)
+    states = []
+    whole = solve_exact(
+        game,
+        target=1e-4,
+        checkpoint=lambda state, seconds: states.append((state, seconds)),
+        checkpoint_seconds=0.0,
+    )
+    assert len(states) > 2
+    assert all(seconds > 0 for _, seconds in states)
+    for state, _ in (states[0], states[len(states) // 2], states[-1]):
+        rest = solve_exact(game, target=1e-4, state=state)
+        assert (rest.iterations, rest.exploitability) == (whole.iterations, whole.exploitability)
+        assert all(np.array_equal(rest.state[name], whole.state[name]) for name in whole.state)
+
+
+def test_a_solve_that_had_come_to_its_end_stays_there():
+    whole = solve_exact(Game(3, 6), target=1e-3)
+    assert solve_exact(Game(3, 6), target=1e-3, state=whole.state).iterations == whole.iterations
+
+
+@pytest.mark.parametrize("algorithm", ["pcfr+", "dcfr"])
+@pytest.mark.parametrize(
+    "game",
+    [
+        Game(3, 6, pulls="tiles"),
+        Game(3, 6, pulls="free"),
+        Game(3, 5, pulls="free", objective="chips"),
+        pytest.param(Game(4, 6, pulls="free"), marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
+def test_games_with_a_choice_of_payment_are_solved(game, algorithm):
+    target = 20 * default_target(game)
+    solution = solve_exact(game, algorithm=algorithm, target=target, iterations=20_000)
+    assert solution.converged
+    judged = exploitability(strategy_of(solution), game)
+    assert judged == pytest.approx(solution.exploitability, abs=1e-10)
+    widths = np.diff(solution.pay_start)
+    assert widths.max() > 1
+    sums = np.add.reduceat(solution.pay, solution.pay_start[:-1])
+    assert sums == pytest.approx(np.ones(len(widths)))
+
+
+@pytest.mark.parametrize("game", [Game(3, 6), Game(4, 6), Game(3, 5, pulls="free")], ids=str)
+def test_reach_is_that_of_own_play_and_0_only_where_all_is_settled(game):
+    solver = ExactSolver(game)
+    solver.run(50)
+    solution = solver.solution()
+    rows = dict(zip(observation_keys(solution.observations).tolist(), range(10**6), strict=False))
+    whole = ExactSolver(game, drop_dominated=False, fold_endings=False)
+    keys = observation_keys(infostate_observations(whole.tree)[0]).tolist()
+    played = whole.average_problem()
+    for player in range(2):
+        found = side_decisions(whole.tree, player)
+        mine = np.array([rows[key] for key in keys[: len(found.row)]])
+        del keys[: len(found.row)]
+        played.states[player].match[found.row] = solution.match[mine]
+        played.setups[player].prob[:] = solution.setup_probs[whole.tree.root_setup]
+        if game.pulls != "latest":
+            ways = [solution.pay[solution.pay_start[i] : solution.pay_start[i + 1]] for i in mine]
+            played.states[player].pay[:] = np.concatenate(ways)[found.pay_row >= 0]
+        reach = average_reach(played, whole.tree, player, found)
+        ours = solution.reach[mine]
+        assert reach[ours > 0] == pytest.approx(ours[ours > 0], abs=1e-12)
+        assert ((reach > 1e-9) & (ours == 0)).mean() < 0.2

@@ -1,17 +1,15 @@
 """Exact solving of small games: the CFR family on the public tree.
 
-:mod:`solver.cfr.solver` runs it, :mod:`solver.cfr.passes` holds the compiled passes over the tree,
+:mod:`solver.cfr.solve` runs it until a limit, :mod:`solver.cfr.solver` is a solve in progress,
+:mod:`solver.cfr.algorithms` names the algorithms, :mod:`solver.cfr.iterate` holds the compiled
+iterations, :mod:`solver.cfr.passes` the passes over a branch of the tree, and
 :mod:`solver.cfr.solution` what comes out.
 """
 
+from solver.cfr.algorithms import Algorithm
 from solver.cfr.solution import ExactSolution, strategy_of
-from solver.cfr.solver import (
-    Algorithm,
-    ExactSolver,
-    best_response_values,
-    default_target,
-    solve_exact,
-)
+from solver.cfr.solve import default_target, solve_exact
+from solver.cfr.solver import ExactSolver, best_response_values
 
 __all__ = [
     "Algorithm",

@@ -1,10 +1,9 @@
-"""Compiled passes over the public tree: reaches down, values up.
+"""Compiled passes over a batch of branches of the public tree: reaches down, values up.
 
-``push_down`` carries one side's reach probabilities from the setups to all cells;
-``pull_up`` carries counterfactual values back (a cell's value is the sum over the opponent's cells
-of their reach times the own utility), updating regrets or choosing best actions on the way.  In
-the last slot, which the tree leaves folded up, ``pull_up`` sums the ends where it stands, and adds
-to the opponent's strategy sums there, since it reads the opponent's reach and strategy anyway.
+``push_down`` carries one side's reach probabilities from the setups to all cells and adds to its
+average strategy; ``pull_up`` carries counterfactual values back (a cell's value is the sum over the
+opponent's cells of their reach times the own utility), updating regrets or choosing best actions on
+the way.
 
 Regrets are updated by one formula that covers the algorithms of :mod:`solver.cfr`: add the new
 regret, scale what is positive and what is negative, and match the sum of the result and
@@ -19,35 +18,22 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from solver.tree.last import FORCED, SHOWN
-
-__all__ = [
-    "Rule",
-    "Setups",
-    "State",
-    "average_match",
-    "iterate",
-    "match_regrets",
-    "pull_up",
-    "push_down",
-    "respond",
-]
-
-ROUNDING = 1e-12
-"""Regrets of setups, in utility, that sum to less are taken for rounding errors."""
+__all__ = ["Rule", "State", "pull_up", "push_down"]
 
 
 class State(NamedTuple):
-    """What a solver remembers of one side's infostates; float64 arrays of shape (infostates,).
+    """What a solver remembers of one side's decisions; float64 arrays.
 
     Attributes
     ----------
-    regret_fold, regret_match : ndarray
+    regret_fold, regret_match : ndarray, shape (infostates,)
         Cumulated counterfactual regrets, in own utility.
-    match : ndarray
+    match : ndarray, shape (infostates,)
         Current strategy: the probability of matching.
-    sum_fold, sum_match : ndarray
+    sum_fold, sum_match : ndarray, shape (infostates,)
         Cumulated weight times own reach times probability of each action.
+    pay_regret, pay, pay_sum : ndarray, shape (ways to pay,)
+        The same for the ways to pay, once a match is chosen; empty where there is no choice.
     """
 
     regret_fold: NDArray[np.float64]
@@ -55,20 +41,9 @@ class State(NamedTuple):
     match: NDArray[np.float64]
     sum_fold: NDArray[np.float64]
     sum_match: NDArray[np.float64]
-
-
-class Setups(NamedTuple):
-    """The same for the choice of a setup; float64 arrays of shape (setups,), in root order.
-
-    Attributes
-    ----------
-    regret, prob, total : ndarray
-        Cumulated regrets, current strategy, cumulated weight times probability.
-    """
-
-    regret: NDArray[np.float64]
-    prob: NDArray[np.float64]
-    total: NDArray[np.float64]
+    pay_regret: NDArray[np.float64]
+    pay: NDArray[np.float64]
+    pay_sum: NDArray[np.float64]
 
 
 class Rule(NamedTuple):
@@ -83,7 +58,7 @@ class Rule(NamedTuple):
     predict : float
         How much of the new regret is expected to come again.
     weight : float
-        Weight of the iteration in the average strategy.
+        Weight of the iteration in the average strategy; with 0 nothing is added to it.
     """
 
     is_best: bool
@@ -94,155 +69,277 @@ class Rule(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def push_down(side, state, reach, weight):
-    """Fill ``reach`` from the root on; add the infostates before the last slot to the sums.
+def push_down(side, first, past, state, reach, weight):
+    """Fill ``reach`` in branches ``first`` to ``past - 1`` of one batch from the roots on.
 
-    ``reach`` (float64, shape (cells and ends,)) holds the root's already; it is the side's own
-    reach probability.  With ``weight`` 0 the sums are left alone.
+    ``reach`` (float64, shape (cells and ends of the batch,)) holds the roots' already and is else
+    0; it is the side's own reach probability.  Adds to the average strategy.
     """
     edge_from, edge_to = side.edge_from, side.edge_to
     info_cell, info_fold, info_match = side.info_cell, side.info_fold, side.info_match
     match_to, match = side.match_to, state.match
     sum_fold, sum_match = state.sum_fold, state.sum_match
-    for slot in range(side.info_start.shape[0] - 1):
-        for edge in range(side.edge_start[slot], side.edge_start[slot + 1]):
-            reach[edge_to[edge]] += reach[edge_from[edge]]
-        for i in range(side.info_start[slot], side.info_start[slot + 1]):
-            mine = reach[info_cell[i]]
-            if mine == 0.0:
-                continue
-            matched = mine * match[i]
-            folded = mine - matched
-            reach[info_fold[i]] += folded
-            for k in range(info_match[i], info_match[i + 1]):
-                reach[match_to[k]] += matched
-            if weight > 0.0:
-                sum_fold[i] += weight * folded
-                sum_match[i] += weight * matched
+    has_payments = side.info_pay.shape[0] > 1
+    for b in range(first, past):
+        for slot in range(side.info_start.shape[1] - 1):
+            for edge in range(side.edge_start[b, slot], side.edge_start[b, slot + 1]):
+                reach[edge_to[edge]] += reach[edge_from[edge]]
+            for i in range(side.info_start[b, slot], side.info_start[b, slot + 1]):
+                mine = reach[info_cell[i]]
+                if mine == 0.0:
+                    continue
+                matched = mine * match[i]
+                folded = mine - matched
+                reach[info_fold[i]] += folded
+                if has_payments:
+                    push_payments(side, state, i, matched, reach, weight)
+                else:
+                    for k in range(info_match[i], info_match[i + 1]):
+                        reach[match_to[k]] += matched
+                if weight > 0.0:
+                    sum_fold[i] += weight * folded
+                    sum_match[i] += weight * matched
+    push_blocks(side, first, past, state, reach, weight)
 
 
 @njit(cache=True, nogil=True)
-def pull_up(tree, me, state, other_state, other_reach, value, rule):
+def push_blocks(side, first, past, state, reach, weight):
+    """Carry reaches on from blocks where links remain; add their decisions to the average."""
+    num_links = side.info_cell.shape[0]
+    block_cell, block_fold, block_match = side.block_cell, side.block_fold, side.block_match
+    for i in range(side.block_info_start[first], side.block_info_start[past]):
+        mine = reach[block_cell[i]]
+        if mine == 0.0:
+            continue
+        matched = mine * state.match[num_links + i]
+        folded = mine - matched
+        if block_fold[i] >= 0:
+            reach[block_fold[i]] += folded
+        for k in range(block_match[i], block_match[i + 1]):
+            reach[side.block_to[k]] += matched
+        if weight > 0.0:
+            state.sum_fold[num_links + i] += weight * folded
+            state.sum_match[num_links + i] += weight * matched
+
+
+@njit(cache=True, nogil=True)
+def push_payments(side, state, i, matched, reach, weight):
+    """Carry the reach of a match on by the ways to pay."""
+    first, past = side.info_pay[i], side.info_pay[i + 1]
+    shown = (side.info_match[i + 1] - side.info_match[i]) // (past - first)
+    k = side.info_match[i]
+    for way in range(first, past):
+        paid = matched * state.pay[way]
+        for _ in range(shown):
+            reach[side.match_to[k]] += paid
+            k += 1
+        if weight > 0.0:
+            state.pay_sum[way] += weight * paid
+
+
+@njit(cache=True, nogil=True)
+def pull_up(tree, first, past, me, state, other_state, other_reach, value, rule):
     """Fill ``value`` with the counterfactual values of one side's cells, and update its strategy.
 
     Parameters
     ----------
     tree : Tree
+    first, past : int
+        The branches, of one batch.
     me : int
         The side whose payoff the values are.
     state, other_state : State
-        Of this side, modified in place, and of the other, whose sums of the last slot are.
-    other_reach : ndarray of float64, shape (other side's cells and ends,)
-    value : ndarray of float64, shape (own cells and ends,)
+        Of this side, modified in place, and of the other.
+    other_reach : ndarray of float64, shape (other side's cells and ends of the batch,)
+    value : ndarray of float64, shape (own cells and ends of the batch,)
         Overwritten.
     rule : Rule
     """
-    mine = tree.sides[me]
-    for cell in range(mine.num_cells):
-        value[cell] = 0.0
-    first_end, other_first_end = mine.num_cells, tree.sides[1 - me].num_cells
-    sign = 1.0 - 2.0 * me
-    end_utility = tree.end_utility
-    for end in range(end_utility.shape[0]):
-        value[first_end + end] = sign * end_utility[end] * other_reach[other_first_end + end]
-    pull_up_last(tree, me, state, other_state, other_reach, value, rule)
-    pull_up_slots(mine, state, value, rule)
+    mine, theirs = tree.sides[me], tree.sides[1 - me]
+    start_values(tree, mine, theirs, first, past, 1.0 - 2.0 * me, other_reach, value)
+    if me == 0:
+        earn_rows(tree, first, past, other_reach, value)
+    else:
+        earn_columns(tree, first, past, other_reach, value)
+    if theirs.block_info_start[first] < theirs.block_info_start[past]:
+        answer_blocks(tree, first, past, me, other_state, other_reach, value)
+    for is_last in (True, False):
+        decide_blocks(tree, first, past, is_last, me, state, other_reach, value, rule)
+    pull_up_slots(mine, first, past, state, value, rule)
 
 
 @njit(cache=True, nogil=True)
-def pull_up_slots(mine, state, value, rule):
-    """Carry values from the last slot and the ends up to the root."""
+def start_values(tree, mine, theirs, first, past, sign, other_reach, value):
+    """Put the values of the ends, and 0 at all cells."""
+    for b in range(first, past):
+        for cell in range(mine.first_cell[b], mine.first_end[b]):
+            value[cell] = 0.0
+        other_end = theirs.first_end[b] - mine.first_end[b]
+        utility = tree.end_start[b] - mine.first_end[b]
+        for end in range(mine.first_end[b], mine.past_end[b]):
+            earned = sign * tree.end_utility[utility + end]
+            value[end] = earned * other_reach[other_end + end]
+
+
+@njit(cache=True, nogil=True)
+def earn_rows(tree, first, past, reach, value):
+    """Add what blocks pay side 0 as if every match came about; ``reach`` is side 1's."""
+    start0, start1, payoff = tree.sides[0].block_start, tree.sides[1].block_start, tree.payoff
+    place = tree.payoff_start[first]
+    for b in range(first, past):
+        for block in range(tree.block_at[b] + b, tree.block_at[b + 1] + b):
+            begin, end = start1[block], start1[block + 1]
+            for i in range(start0[block], start0[block + 1]):
+                total = 0.0
+                for k in range(begin, end):
+                    total += payoff[place + k - begin] * reach[k]
+                value[i] = total
+                place += end - begin
+
+
+@njit(cache=True, nogil=True)
+def earn_columns(tree, first, past, reach, value):
+    """Add what blocks pay side 1 as if every match came about; ``reach`` is side 0's."""
+    start0, start1, payoff = tree.sides[0].block_start, tree.sides[1].block_start, tree.payoff
+    place = tree.payoff_start[first]
+    for b in range(first, past):
+        for block in range(tree.block_at[b] + b, tree.block_at[b + 1] + b):
+            begin, end = start1[block], start1[block + 1]
+            for i in range(start0[block], start0[block + 1]):
+                here = reach[i]
+                if here != 0.0:
+                    for k in range(begin, end):
+                        value[k] -= payoff[place + k - begin] * here
+                place += end - begin
+
+
+@njit(cache=True, nogil=True)
+def answer_blocks(tree, first, past, me, other_state, other_reach, value):
+    """Correct what blocks pay for the opponent's folds."""
+    mine, theirs = tree.sides[me], tree.sides[1 - me]
+    sign = 1.0 - 2.0 * me
+    num_links = theirs.info_cell.shape[0]
+    place = tree.payoff_start[first]
+    for b in range(first, past):
+        for block in range(tree.block_at[b], tree.block_at[b + 1]):
+            start, other_start = mine.block_start[block + b], theirs.block_start[block + b]
+            width = mine.block_start[block + b + 1] - start
+            other_width = theirs.block_start[block + b + 1] - other_start
+            for i in range(theirs.block_info[block], theirs.block_info[block + 1]):
+                folded = other_reach[theirs.block_cell[i]]
+                if folded == 0.0:
+                    continue
+                folded *= sign * (1.0 - other_state.match[num_links + i])
+                at, step = place_of(me == 1, theirs.block_cell[i] - other_start, width, other_width)
+                at += place - step * start
+                row = theirs.block_row[i] - theirs.block_first[i]
+                for k in range(theirs.block_first[i], theirs.block_past[i]):
+                    value[k] += folded * (theirs.fold_payoff[row + k] - tree.payoff[at + step * k])
+            place += width * other_width
+
+
+@njit(cache=True, nogil=True)
+def place_of(is_row, cell, other_width, width):
+    """Return where a decider's payoffs start in a block's matrix, and how far apart they are.
+
+    ``is_row`` says whether the decider is side 0, ``width`` is its number of cells.
+    """
+    if is_row:
+        return cell * other_width, 1
+    return cell, width
+
+
+@njit(cache=True, nogil=True)
+def decide_blocks(tree, first, past, is_last, me, state, other_reach, value, rule):
+    """Update the own decisions in blocks, and add up what the deciding cells earn.
+
+    ``is_last`` chooses between the last slot and the one before, whose links lead there.
+    """
+    mine, theirs = tree.sides[me], tree.sides[1 - me]
+    sign = 1.0 - 2.0 * me
+    num_links = mine.info_cell.shape[0]
+    payoff, fold_payoff = tree.payoff, mine.fold_payoff
+    for b in range(first, past):
+        place = tree.last_payoff[b] if is_last else tree.payoff_start[b]
+        begin = tree.last_at[b] if is_last else tree.block_at[b]
+        end = tree.block_at[b + 1] if is_last else tree.last_at[b]
+        for block in range(begin, end):
+            start, other_start = mine.block_start[block + b], theirs.block_start[block + b]
+            width = mine.block_start[block + b + 1] - start
+            other_width = theirs.block_start[block + b + 1] - other_start
+            for i in range(mine.block_info[block], mine.block_info[block + 1]):
+                cell = mine.block_cell[i]
+                at, step = place_of(me == 0, cell - start, other_width, width)
+                at += place - step * other_start
+                row = mine.block_row[i] - mine.block_first[i]
+                paid, folded = 0.0, 0.0
+                for k in range(mine.block_first[i], mine.block_past[i]):
+                    paid += payoff[at + step * k] * other_reach[k]
+                    folded += fold_payoff[row + k] * other_reach[k]
+                paid, folded = sign * paid, sign * folded
+                matched = paid
+                if mine.block_fold[i] >= 0:
+                    folded += value[mine.block_fold[i]]
+                for k in range(mine.block_match[i], mine.block_match[i + 1]):
+                    matched += value[mine.block_to[k]]
+                value[cell] += act(state, num_links + i, folded, matched, rule) - paid
+            place += width * other_width
+
+
+@njit(cache=True, nogil=True)
+def pull_up_slots(mine, first, past, state, value, rule):
+    """Carry values from the blocks and the ends up to the roots."""
     edge_from, edge_to = mine.edge_from, mine.edge_to
     info_cell, info_fold, info_match = mine.info_cell, mine.info_fold, mine.info_match
     match_to = mine.match_to
-    for slot in range(mine.info_start.shape[0] - 2, -1, -1):
-        for edge in range(mine.edge_start[slot], mine.edge_start[slot + 1]):
-            value[edge_from[edge]] += value[edge_to[edge]]
-        for i in range(mine.info_start[slot], mine.info_start[slot + 1]):
-            matched = 0.0
-            for k in range(info_match[i], info_match[i + 1]):
-                matched += value[match_to[k]]
-            value[info_cell[i]] += act(state, i, value[info_fold[i]], matched, rule)
-
-
-@njit(cache=True, nogil=True)
-def pull_up_last(tree, me, state, other_state, other_reach, value, rule):
-    """Fill the values of the last slot's cells."""
-    mine, theirs = tree.sides[me], tree.sides[1 - me]
-    start, other_start = mine.last_start, theirs.last_start
-    tiles, other_tiles = mine.last_tile, theirs.last_tile
-    first_cell, other_first_cell = start[0], other_start[0]
-    kinds, utilities = tree.last_kind, tree.last_utility
-    values = value[first_cell:]
-    reaches = other_reach[other_first_cell:]
-    info_start, other_info_start = mine.last_info, theirs.last_info
-    sign = 1.0 - 2.0 * me
-    for node in range(kinds.shape[0]):
-        first, past = start[node] - first_cell, start[node + 1] - first_cell
-        other_first = other_start[node] - other_first_cell
-        other_past = other_start[node + 1] - other_first_cell
-        fold, equal = sign * utilities[node, 0], sign * utilities[node, 2]
-        higher = sign * utilities[node, 1 + 2 * me]
-        lower = sign * utilities[node, 3 - 2 * me]
-        if kinds[node] == SHOWN:
-            for i in range(first, past):
-                for k in range(other_first, other_past):
-                    paid = outcome(tiles[i], other_tiles[k], higher, equal, lower)
-                    values[i] += reaches[k] * paid
-        elif kinds[node] == FORCED:
-            for i in range(first, past):
-                for k in range(other_first, other_past):
-                    values[i] += reaches[k] * fold
-        elif kinds[node] == me:
-            info = info_start[node]
-            begin = other_first
-            while begin < other_past:
-                end = colour_end(other_tiles, begin, other_past)
-                folded = 0.0
-                for k in range(begin, end):
-                    folded += reaches[k] * fold
-                for i in range(first, past):
+    has_payments = mine.info_pay.shape[0] > 1
+    for b in range(first, past):
+        for slot in range(mine.info_start.shape[1] - 2, -1, -1):
+            for edge in range(mine.edge_start[b, slot], mine.edge_start[b, slot + 1]):
+                value[edge_from[edge]] += value[edge_to[edge]]
+            for i in range(mine.info_start[b, slot], mine.info_start[b, slot + 1]):
+                if has_payments:
+                    matched = choose_payment(mine, state, i, value, rule)
+                else:
                     matched = 0.0
-                    for k in range(begin, end):
-                        paid = outcome(tiles[i], other_tiles[k], higher, equal, lower)
-                        matched += reaches[k] * paid
-                    values[i] += act(state, info, folded, matched, rule)
-                    info += 1
-                begin = end
-        else:
-            info = other_info_start[node]
-            begin = first
-            while begin < past:
-                end = colour_end(tiles, begin, past)
-                for k in range(other_first, other_past):
-                    if reaches[k] > 0.0:
-                        matched = reaches[k] * other_state.match[info]
-                        folded = reaches[k] - matched
-                        if rule.weight > 0.0:
-                            other_state.sum_fold[info] += rule.weight * folded
-                            other_state.sum_match[info] += rule.weight * matched
-                        for i in range(begin, end):
-                            paid = outcome(tiles[i], other_tiles[k], higher, equal, lower)
-                            values[i] += folded * fold + matched * paid
-                    info += 1
-                begin = end
+                    for k in range(info_match[i], info_match[i + 1]):
+                        matched += value[match_to[k]]
+                value[info_cell[i]] += act(state, i, value[info_fold[i]], matched, rule)
 
 
 @njit(cache=True, nogil=True)
-def outcome(tile, other_tile, higher, equal, lower):
-    """Return the utility of showing ``tile`` against ``other_tile``."""
-    if tile > other_tile:
-        return higher
-    return equal if tile == other_tile else lower
+def choose_payment(side, state, i, value, rule):
+    """Return the value of a match at an infostate; update how the gap is paid."""
+    first, past = side.info_pay[i], side.info_pay[i + 1]
+    at = side.info_match[i]
+    shown = (side.info_match[i + 1] - at) // (past - first)
+    mean, most = 0.0, -np.inf
+    for way in range(first, past):
+        earned = way_value(side, value, at + (way - first) * shown, shown)
+        mean += state.pay[way] * earned
+        most = max(most, earned)
+    if rule.is_best:
+        return most
+    total = 0.0
+    for way in range(first, past):
+        new = way_value(side, value, at + (way - first) * shown, shown) - mean
+        regret = state.pay_regret[way] + new
+        regret *= rule.positive if regret > 0.0 else rule.negative
+        state.pay_regret[way] = regret
+        state.pay[way] = max(regret + rule.predict * new, 0.0)
+        total += state.pay[way]
+    for way in range(first, past):
+        state.pay[way] = state.pay[way] / total if total > 0.0 else 1.0 / (past - first)
+    return mean
 
 
 @njit(cache=True, nogil=True)
-def colour_end(tiles, begin, past):
-    """Return where the tiles of the colour that begins at ``begin`` end."""
-    end = begin + 1
-    while end < past and (tiles[end] ^ tiles[begin]) & 1 == 0:
-        end += 1
-    return end
+def way_value(side, value, at, shown):
+    """Return what one way to pay is worth: the sum over the tiles that may be shown."""
+    total = 0.0
+    for k in range(at, at + shown):
+        total += value[side.match_to[k]]
+    return total
 
 
 @njit(cache=True, nogil=True)
@@ -265,93 +362,3 @@ def act(state, i, fold_value, match_value, rule):
     total = expected_fold + expected_match
     state.match[i] = expected_match / total if total > 0.0 else 0.5
     return fold_value + match * gain
-
-
-@njit(cache=True, nogil=True)
-def match_regrets(setups, value, rule):
-    """Update the choice of a setup; ``value`` (float64) begins with what each setup earns.
-
-    Regrets that are rounding errors count as none: otherwise they would pick a setup at random in
-    games where at first all earn the same.
-    """
-    n = setups.prob.shape[0]
-    mean = 0.0
-    for i in range(n):
-        mean += setups.prob[i] * value[i]
-    total = 0.0
-    for i in range(n):
-        new = value[i] - mean
-        regret = setups.regret[i] + new
-        regret *= rule.positive if regret > 0.0 else rule.negative
-        setups.regret[i] = regret
-        setups.prob[i] = max(regret + rule.predict * new, 0.0)
-        total += setups.prob[i]
-    for i in range(n):
-        setups.prob[i] = setups.prob[i] / total if total > ROUNDING else 1.0 / n
-
-
-@njit(cache=True, nogil=True)
-def average_match(state):
-    """Return the average strategy, float64 of shape (infostates,): the probability of matching.
-
-    Where own play never comes, the current strategy.
-    """
-    match = state.match.copy()
-    for i in range(match.shape[0]):
-        total = state.sum_fold[i] + state.sum_match[i]
-        if total > 0.0:
-            match[i] = state.sum_match[i] / total
-    return match
-
-
-@njit(cache=True, nogil=True)
-def iterate(tree, one_strategy, states, setups, reach, value, rows):
-    """Run one iteration for each row of a schedule; modify states and setups in place.
-
-    ``reach`` and ``value`` are pairs of float64 buffers over a side's cells and ends.
-    """
-    for row in range(rows.shape[0]):
-        rule = Rule(False, rows[row, 0], rows[row, 1], rows[row, 2], rows[row, 3])
-        add_setups(setups[0], rule.weight)
-        if not one_strategy:
-            add_setups(setups[1], rule.weight)
-        for me in range(2):
-            start_reach(setups[1 - me].prob, reach[1 - me])
-            push_down(tree.sides[1 - me], states[1 - me], reach[1 - me], rule.weight)
-            pull_up(tree, me, states[me], states[1 - me], reach[1 - me], value[me], rule)
-            if not one_strategy:
-                match_regrets(setups[me], value[me], rule)
-        if one_strategy:
-            both = value[0]
-            for i in range(setups[0].prob.shape[0]):
-                both[i] += value[1][i]
-            match_regrets(setups[0], both, rule)
-
-
-@njit(cache=True, nogil=True)
-def add_setups(setups, weight):
-    """Add the current choice of a setup to its average."""
-    for i in range(setups.prob.shape[0]):
-        setups.total[i] += weight * setups.prob[i]
-
-
-@njit(cache=True, nogil=True)
-def start_reach(probs, reach):
-    """Put a distribution over setups at the root and clear the rest."""
-    for i in range(probs.shape[0]):
-        reach[i] = probs[i]
-    for i in range(probs.shape[0], reach.shape[0]):
-        reach[i] = 0.0
-
-
-@njit(cache=True, nogil=True)
-def respond(tree, states, probs, reach, value):
-    """Fill ``value`` with best-response values against each other's strategies.
-
-    ``states`` is a pair whose ``match`` is the strategy, ``probs`` a pair of setup distributions.
-    """
-    rule = Rule(True, 1.0, 1.0, 0.0, 0.0)
-    for me in range(2):
-        start_reach(probs[1 - me], reach[1 - me])
-        push_down(tree.sides[1 - me], states[1 - me], reach[1 - me], 0.0)
-        pull_up(tree, me, states[me], states[1 - me], reach[1 - me], value[me], rule)

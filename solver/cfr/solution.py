@@ -31,15 +31,21 @@ class ExactSolution:
         Whether the target was reached (False where none was set).
     setup_probs : ndarray of float64, shape (setups,)
         In the order of :func:`solver.setups.list_setups`.
-    observations : ndarray of int16, shape (infostates, N, 4)
+    observations : ndarray of int16, shape (infostates, N, 4) or (infostates, N, 5)
         What the player to decide sees, as in :func:`solver.infostate.observe`.
     slots : ndarray of int16, shape (infostates,)
-        The slot being decided.
+        The slot being decided; infostates stand slot by slot.
     match : ndarray of float64, shape (infostates,)
         Average strategy: the probability of matching; where own play never comes, the current
         strategy.
     reach : ndarray of float64, shape (infostates,)
-        Probability that the strategy's own choices, setup included, lead there.
+        Probability that the strategy's own choices, setup included, lead there; 0 where the outcome
+        was settled earlier.
+    pay_start : ndarray of int64, shape (infostates + 1,), or (1,) with ``pulls=latest``
+        Where each infostate's ways to pay start in ``pay``.
+    pay : ndarray of float64, shape (ways to pay,)
+        Probability of each way to pay, given a match, in the order of
+        :func:`solver.rules.next_payment`.
     state : dict of ndarray
         For :meth:`ExactSolver.restore`.
     """
@@ -55,6 +61,8 @@ class ExactSolution:
     slots: NDArray[np.int16]
     match: NDArray[np.float64]
     reach: NDArray[np.float64]
+    pay_start: NDArray[np.int64]
+    pay: NDArray[np.float64]
     state: dict[str, NDArray[np.float64]]
 
 
@@ -72,6 +80,12 @@ def strategy_of(solution: ExactSolution) -> Strategy:
     >>> strategy_of(solve_exact(Game(2, 3), iterations=10)).match.shape
     (4,)
     """
+    has_payments = len(solution.pay_start) > 1
     return exact_strategy(
-        solution.game, solution.setup_probs, solution.observations, solution.match
+        solution.game,
+        solution.setup_probs,
+        solution.observations,
+        solution.match,
+        pay_start=solution.pay_start if has_payments else None,
+        pay=solution.pay if has_payments else None,
     )

@@ -1,26 +1,28 @@
-"""How large a game's public tree is, before it is built.
+"""How large a game's public tree is, and what solving it takes, before it is built.
 
-Slots are expanded as in :func:`solver.tree.build_tree`, but of each slot's nodes only a sample is
-carried on, drawn with probability in proportion to the pairs of cells a node holds and weighted to
-match, so that all counts are unbiased (Knuth 1975, with many probes at a time).  Where every node
-fits in the sample the counts are exact.  Games whose setups cannot even be listed get lower
-bounds from their first slot, which is counted by formula.
+The first slots are expanded as in :func:`solver.tree.build_tree`, but of each slot's nodes only a
+sample is carried on, drawn with probability in proportion to the pairs of cells a node holds and
+weighted to match (Knuth 1975, with many probes at a time).  Below nodes drawn three slots before
+the end everything is built and reduced, and measured.  Where every node fits in the samples, the
+counts are exact.  Games whose setups cannot even be listed get lower bounds from their first slot,
+which is counted by formula.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.rules import Game, InputError
+from solver.rules import Game
 from solver.setups import count_setups
-from solver.tree.build import root_level
-from solver.tree.expand import Expansion, bound_level, expand_level, new_output
-from solver.tree.last import price_last
+from solver.tree.bounds import judge_branch
+from solver.tree.branch import Roots, expand_slot, grow_branch, sort_setups
+from solver.tree.build import make_options, record_of
+from solver.tree.flat import Branch
 from solver.tree.parts import (
     EDGES,
     ENDS,
@@ -32,8 +34,10 @@ from solver.tree.parts import (
     Nodes,
     Options,
     make_codec,
-    new_scratch,
 )
+from solver.tree.reduce import reduce_branch
+from solver.tree.room import Expansion
+from solver.tree.view import array_bytes
 
 __all__ = ["SizeEstimate", "estimate_exact"]
 
@@ -41,14 +45,16 @@ MAX_SAMPLED_SETUPS = 50_000
 """Setups up to which the first slot is expanded; beyond, counts are lower bounds."""
 
 _SAMPLE_CELLS = 200_000
+_SAMPLE_NODES = 1_000_000
+"""Cells of a slot that are carried on, and nodes below it that are built."""
 
-_NODE_BYTES, _LAST_NODE_BYTES = 33, 70
-_CELL_BYTES, _LAST_CELL_BYTES, _END_BYTES = 8 + 16, 1 + 16, 8 + 32
-_INFO_BYTES, _LAST_INFO_BYTES = 16 + 40, 40
-_MATCH_BYTES, _EDGE_BYTES, _SETUP_BYTES = 4, 8, 32
+_STATE_BYTES = 5 * 8
+_UPPER_NODE_BYTES, _UPPER_INFO_BYTES, _SETUP_BYTES = 33, 16, 8 * 8
+_LINK_BYTES = 8
+"""A node, infostate and link of the first slots, and a setup."""
 
-_BUILD_SECONDS, _PASS_SECONDS = 1.5e-6, 25e-9
-"""Measured, a public node: to build it, and to pass over it in an iteration."""
+_BUILD_SECONDS, _PASS_SECONDS = 1.5e-6, 6e-9
+"""Measured, one thread: to build a public node, and to pass over a number or a link."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +69,13 @@ class SizeEstimate:
     num_setups : int
         Of a player; always exact.
     num_nodes : int
-        Public nodes, ends included.
+        Public nodes, ends included, before anything is settled.
     num_infostates : int
-        Match-or-fold decisions of the one strategy.
+        Match-or-fold decisions of the one strategy, settled ones included.
+    num_open_infostates : int
+        Those that are not settled beforehand; for games whose first slot alone is counted, all.
     num_bytes : int
-        Memory of the tree and the solver's arrays while it runs.  Building the tree and writing
-        out the result take up to as much again for a moment.
+        Most memory at any time while the tree is built and solved.
     build_seconds : float
         One thread, the tree alone.
     seconds : float
@@ -82,18 +89,38 @@ class SizeEstimate:
     num_setups: int
     num_nodes: int
     num_infostates: int
+    num_open_infostates: int
     num_bytes: int
     build_seconds: float
     seconds: float
 
 
-def estimate_exact(game: Game, *, seed: int = 0) -> SizeEstimate:
-    """Estimate the size of a game's public tree and the work of solving it.
+@dataclass
+class _Counts:
+    """Weighted sums over a sampled tree.
 
-    Raises
-    ------
-    InputError
-        If ``pulls`` is not ``latest``.
+    ``links`` and ``upper_nodes`` count the first slots alone, ``tree_bytes`` and ``record_bytes``
+    the rest, ``raw_bytes`` all that is built before it is reduced, ``work`` what an iteration
+    passes over.
+    """
+
+    nodes: float = 0.0
+    infos: float = 0.0
+    open_infos: float = 0.0
+    tree_bytes: float = 0.0
+    record_bytes: float = 0.0
+    raw_bytes: float = 0.0
+    work: float = 0.0
+
+    def add(self, other: _Counts, weight: float) -> None:
+        """Add another's sums, weighted."""
+        for part in fields(self):
+            value = getattr(self, part.name) + weight * getattr(other, part.name)
+            setattr(self, part.name, value)
+
+
+def estimate_exact(game: Game, *, seed: int = 0, threads: int = 1) -> SizeEstimate:
+    """Estimate the size of a game's public tree and the work of solving it.
 
     Examples
     --------
@@ -102,52 +129,46 @@ def estimate_exact(game: Game, *, seed: int = 0) -> SizeEstimate:
     >>> estimate_exact(Game(10, 30)).kind
     'lower bound'
     """
-    if game.pulls != "latest":
-        raise InputError(f"pulls {game.pulls!r}: the exact tree takes pulls 'latest' only")
     num_setups = count_setups(game)
     codec = make_codec(game.num_tiles, game.num_chips, 1)
     if codec is None or num_setups > MAX_SAMPLED_SETUPS:
         return first_slot(game, num_setups)
-    counts = sample_tree(game, codec, np.random.default_rng(seed))
+    roots = sort_setups(game, codec)
+    counts, is_exact = sample_tree(game, codec, roots, np.random.default_rng(seed))
+    looks = np.diff(roots.look_start)
+    largest = looks.max() ** 2 / (looks.sum() ** 2 / 2)  # branch's share of all pairs of setups
+    buffers = 4 * 8 * largest * counts.infos
     size = (
-        counts.upper_nodes * _NODE_BYTES
-        + counts.last_nodes * _LAST_NODE_BYTES
-        + counts.upper_cells * _CELL_BYTES
-        + counts.last_cells * _LAST_CELL_BYTES
-        + counts.ends * _END_BYTES
-        + counts.upper_infos * _INFO_BYTES
-        + counts.last_infos * _LAST_INFO_BYTES
-        + counts.matches * _MATCH_BYTES
-        + counts.edges * _EDGE_BYTES
+        counts.tree_bytes
+        + counts.record_bytes
+        + counts.open_infos * _STATE_BYTES
         + num_setups * _SETUP_BYTES
+        + max(buffers, largest * counts.raw_bytes)
     )
-    nodes = counts.upper_nodes + counts.last_nodes + counts.ends + counts.last_ends
-    infos = counts.upper_infos + counts.last_infos
-    kind: Literal["exact", "sampled"] = "exact" if counts.is_exact else "sampled"
-    return summary(game, kind, num_setups, nodes, infos, size)
+    return summary(game, "exact" if is_exact else "sampled", num_setups, counts, size)
 
 
 def summary(
     game: Game,
     kind: Literal["exact", "sampled", "lower bound"],
     num_setups: int,
-    nodes: float,
-    infos: float,
-    size: float,
+    counts: _Counts,
+    num_bytes: float,
 ) -> SizeEstimate:
-    """Return the estimate, with the time that so many nodes and infostates take."""
-    work = min(max(nodes, 2 * infos), 1e200)
-    iterations = 20 + 95 * min(infos, 1e200) ** 0.28  # fitted to 3x6, 4x6 and 4x8
-    seconds = work * (_BUILD_SECONDS + iterations * _PASS_SECONDS)
+    """Return the estimate, with the time that building and iterations take."""
+    nodes, infos = min(counts.nodes, 1e200), min(counts.infos, 1e200)
+    build = nodes * _BUILD_SECONDS
+    iterations = 20 + 95 * infos**0.28  # fitted to 3x6, 4x6 and 4x8
     return SizeEstimate(
         game,
         kind,
         num_setups,
-        num_nodes=round(nodes),
-        num_infostates=round(infos),
-        num_bytes=round(size),
-        build_seconds=float(work * _BUILD_SECONDS),
-        seconds=float(seconds),
+        num_nodes=round(counts.nodes),
+        num_infostates=round(counts.infos),
+        num_open_infostates=round(counts.open_infos),
+        num_bytes=round(num_bytes),
+        build_seconds=float(build),
+        seconds=float(build + iterations * min(counts.work, 1e200) * _PASS_SECONDS),
     )
 
 
@@ -160,71 +181,103 @@ def first_slot(game: Game, num_setups: int) -> SizeEstimate:
     colours = min(n, 2)
     nodes = most * (most - 1) // 2 * (colours**2 + n * n) + most * n * (n + 1) // 2
     infos = math.factorial(n) * colours * (n - 1) * math.comb(game.num_chips - 1, n)
-    size = num_setups * _SETUP_BYTES + nodes * _NODE_BYTES + infos * _INFO_BYTES
-    return summary(game, "lower bound", num_setups, nodes, infos, size)
+    size = num_setups * _SETUP_BYTES + nodes * _UPPER_NODE_BYTES + infos * _UPPER_INFO_BYTES
+    counts = _Counts(nodes=nodes, infos=infos, open_infos=infos, work=infos)
+    return summary(game, "lower bound", num_setups, counts, size)
 
 
-@dataclass
-class _Counts:
-    """Weighted counts of a sampled tree."""
-
-    is_exact: bool = True
-    upper_nodes: float = 0.0
-    last_nodes: float = 0.0
-    upper_cells: float = 0.0
-    last_cells: float = 0.0
-    ends: float = 0.0
-    last_ends: float = 0.0
-    upper_infos: float = 0.0
-    last_infos: float = 0.0
-    matches: float = 0.0
-    edges: float = 0.0
-
-
-def sample_tree(game: Game, codec: Codec, rng: np.random.Generator) -> _Counts:
-    """Return the counts of a game's tree from samples of each slot's nodes."""
-    options = Options(game.is_win, game.is_win, True)
-    nodes, root_setup = root_level(game, codec, True)
-    scratch = new_scratch(game.num_tiles, len(root_setup))
-    weights = np.ones(1)
-    counts = _Counts()
-    for slot in range(game.num_tiles - 1):
-        counts.upper_nodes += weights.sum()
-        counts.upper_cells += (weights * widths(nodes).sum(axis=0)).sum()
-        chosen, factors = draw_nodes(nodes, weights, rng)
-        counts.is_exact &= len(chosen) == len(weights)
+def sample_tree(
+    game: Game, codec: Codec, roots: Roots, rng: np.random.Generator
+) -> tuple[_Counts, bool]:
+    """Return the sums over a game's tree from samples of each slot's nodes, and if they are all."""
+    options = make_options(game, (game.pulls, game.pulls), True, True)
+    total = _Counts()
+    nodes, weights = whole_root(roots), np.ones(1)
+    slots = max(min(1, game.num_tiles - 2), game.num_tiles - 3, 0)
+    is_exact = True
+    for slot in range(slots):
+        total.nodes += weights.sum()
+        chosen, factors = draw_nodes(nodes, weights, _SAMPLE_CELLS, rng)
+        is_exact &= len(chosen) == len(weights)
         nodes, weights = take_nodes(nodes, chosen), weights[chosen] * factors
-        nodes, weights = expand_sample(codec, options, slot, nodes, weights, scratch, counts)
-    counts.last_nodes = weights.sum()
-    counts.last_cells = (weights * widths(nodes).sum(axis=0)).sum()
-    num = len(weights)
-    last_infos = np.zeros((2, num + 1), np.int64)
-    num_ends = np.empty(num, np.int64)
-    price_last(
-        codec, options, nodes, scratch, np.empty(num, np.int8), np.empty((num, 4), np.float32),
-        np.empty((num, 2), np.int16), last_infos, np.empty(len(nodes.cells), np.int8), num_ends,
-    )  # fmt: skip
-    counts.last_ends = (weights * num_ends).sum()
-    counts.last_infos = (weights * np.diff(last_infos, axis=1).sum(axis=0)).sum()
-    return counts
+        nodes, weights = expand_sample(codec, options, slot, nodes, weights, total)
+    pilot, _ = draw_nodes(nodes, weights, _SAMPLE_CELLS // 20, rng)
+    sizes = [measure(codec, options, slots, nodes, node) for node in pilot[:: len(pilot) // 8 + 1]]
+    each = max(float(np.mean([size.nodes for size in sizes])), 1.0)
+    cells = widths(nodes).sum()
+    share = min(1.0, _SAMPLE_NODES / (each * len(weights)))
+    chosen, factors = draw_nodes(nodes, weights, int(share * cells) + 1, rng)
+    is_exact &= len(chosen) == len(weights)
+    for node, factor in zip(chosen, factors, strict=True):
+        total.add(measure(codec, options, slots, nodes, int(node)), weights[node] * factor)
+    return total, bool(is_exact)
 
 
-def expand_sample(codec, options, slot, nodes, weights, scratch, counts):
-    """Expand sampled nodes, add to ``counts``; return the children and their weights."""
+def whole_root(roots: Roots) -> Nodes:
+    """Return the root with all setups on both sides."""
+    num = len(roots.cells)
+    return Nodes(
+        np.array([[0, num], [num, 2 * num]], np.int64),
+        np.concatenate([roots.cells, roots.cells]),
+        np.zeros((1, 2), np.int16),
+        np.ones(1, np.bool_),
+        np.full(1, -1, np.int32),
+        np.zeros((1, 5), np.int16),
+    )
+
+
+def measure(codec: Codec, options: Options, slot: int, nodes: Nodes, node: int) -> _Counts:
+    """Build and reduce what lies below a node; return its sums."""
+    root = take_nodes(nodes, np.array([node]))
+    raw = grow_branch(codec, options, root, first_slot=slot)
+    has_payments = options.pulls != (0, 0)
+    rest = reduce_branch(raw, judge_branch(raw, True), has_payments=has_payments, fold_endings=True)
+    record = record_of(raw, rest)
+    return _Counts(
+        nodes=record.num_nodes,
+        infos=sum(int(info[-1]) for info in record.last_info),
+        open_infos=sum(side.num_infos for side in rest.branch.sides),
+        tree_bytes=array_bytes(rest.branch),
+        record_bytes=array_bytes(*vars(record).values()),
+        raw_bytes=array_bytes(raw),
+        work=branch_work(rest.branch),
+    )
+
+
+def branch_work(branch: Branch) -> int:
+    """Return how many numbers and links an iteration passes over."""
+    links = sum(
+        len(part)
+        for side in branch.sides
+        for part in (side.info_cell, side.match_to, side.edge_to, side.block_cell, side.block_to)
+    )
+    return links + len(branch.payoff) + len(branch.end_utility)
+
+
+def expand_sample(
+    codec: Codec,
+    options: Options,
+    slot: int,
+    nodes: Nodes,
+    weights: NDArray[np.float64],
+    total: _Counts,
+) -> tuple[Nodes, NDArray[np.float64]]:
+    """Expand sampled nodes, add to ``total``; return the children and their weights."""
     x = Expansion(codec, options, slot, nodes)
-    room = np.zeros(NUM_COUNTS, np.int64)
-    bound_level(x, scratch, room)
-    out = new_output(room, np.zeros(7, np.int64))
     marks = np.empty((len(weights) + 1, NUM_COUNTS), np.int64)
-    expand_level(x, scratch, out, marks)
+    out, _ = expand_slot(x, np.zeros(7, np.int64), marks)
     found = weights @ np.diff(marks, axis=0)
-    counts.ends += found[ENDS]
-    counts.upper_infos += found[INFOS] + found[INFOS + 1]
-    counts.matches += found[MATCHES] + found[MATCHES + 1]
-    counts.edges += found[EDGES] + found[EDGES + 1]
+    infos = found[INFOS] + found[INFOS + 1]
+    links = found[EDGES] + found[EDGES + 1] + found[MATCHES] + found[MATCHES + 1]
+    total.nodes += found[ENDS]
+    total.infos += infos
+    total.open_infos += infos
+    total.tree_bytes += infos * _UPPER_INFO_BYTES + links * _LINK_BYTES
+    total.record_bytes += found[NODES] * _UPPER_NODE_BYTES + infos * _UPPER_INFO_BYTES
+    total.work += infos + links
     num = out.used[NODES]
     children = Nodes(
-        out.nodes.start[:, : num + 1],
+        out.nodes.start[:, : num + 1].copy(),
         out.nodes.cells,
         out.nodes.winnings[:num],
         out.nodes.is_symmetric[:num],
@@ -240,20 +293,19 @@ def widths(nodes: Nodes) -> NDArray[np.int64]:
 
 
 def draw_nodes(
-    nodes: Nodes, weights: NDArray[np.float64], rng: np.random.Generator
+    nodes: Nodes, weights: NDArray[np.float64], max_cells: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return which nodes to carry on, and by what to multiply their weights.
 
     Sampling is systematic: one random start, equal steps through the summed sizes.
     """
     sizes = widths(nodes)
-    num_cells = sizes.sum()
-    if num_cells <= _SAMPLE_CELLS:
+    if sizes.sum() <= max_cells:
         return np.arange(len(weights)), np.ones(len(weights))
     shares = weights * sizes[0] * sizes[1]
     shares /= shares.sum()
     typical = (shares * sizes.sum(axis=0)).sum()
-    num = max(1, min(len(weights), int(_SAMPLE_CELLS / typical)))
+    num = max(1, min(len(weights), int(max_cells / typical)))
     places = (rng.random() + np.arange(num)) / num
     drawn = np.minimum(np.searchsorted(np.cumsum(shares), places), len(shares) - 1)
     chosen, times = np.unique(drawn, return_counts=True)

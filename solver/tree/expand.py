@@ -1,8 +1,9 @@
 """Expanding one slot of the public tree, compiled.
 
 A node's cells are grouped by type on each side; each pair of types is a *branch*, in which stacks
-and colours are known, hence also who decides.  A branch has a child for each pair of tiles shown,
-and one for a fold.  What happens in a slot is asked of :mod:`solver.rules`, on a scratch board.
+and colours are known, hence also who decides.  A branch has a child for each pair of tiles shown
+(and each number of chips that a match takes from later tiles, where there is a choice), and one
+for a fold.  What happens in a slot is asked of :mod:`solver.rules`, on a scratch board.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from solver.rules import (
     SHOW,
     classify,
     colour,
+    gap_at,
     is_decided,
-    pull_latest,
     settle,
     utility,
 )
@@ -34,21 +35,21 @@ from solver.tree.parts import (
     MATCHES,
     NODES,
     NUM_COUNTS,
-    Codec,
     Links,
     Nodes,
-    Options,
     decode,
-    encode,
+)
+from solver.tree.room import (
+    find_runs,
+    list_ways,
+    load_branch,
+    load_span,
+    span_cells,
+    span_runs,
+    totals_of,
 )
 
-__all__ = [
-    "Expansion",
-    "Output",
-    "bound_level",
-    "expand_level",
-    "new_output",
-]
+__all__ = ["Output", "expand_level", "new_output"]
 
 
 class Output(NamedTuple):
@@ -74,13 +75,20 @@ class Output(NamedTuple):
     numbers: NDArray[np.int64]
 
 
-class Expansion(NamedTuple):
-    """What an expansion reads: how cells are packed, the options, and one slot's nodes."""
+class Meeting(NamedTuple):
+    """A pair of types while it is expanded: what is known of its decider, if any (else -1).
 
-    codec: Codec
-    options: Options
-    slot: int
-    nodes: Nodes
+    Attributes
+    ----------
+    decider, first_cell, first_info, first_match : int
+        The deciding side; where its cells of that type start in ``cells``; where their infostates
+        and matches start.
+    """
+
+    decider: int
+    first_cell: int
+    first_info: int
+    first_match: int
 
 
 def new_output(room: NDArray[np.int64], numbers: NDArray[np.int64]) -> Output:
@@ -93,9 +101,10 @@ def new_output(room: NDArray[np.int64], numbers: NDArray[np.int64]) -> Output:
         np.empty((num_nodes, 2), np.int16),
         np.empty(num_nodes, np.bool_),
         np.empty(num_nodes, np.int32),
-        np.empty((num_nodes, 4), np.int16),
+        np.empty((num_nodes, 5), np.int16),
     )
     links = Links(
+        np.empty(infos, np.int32),
         np.empty(infos, np.int32),
         np.empty(infos, np.int32),
         np.empty(infos, np.int32),
@@ -109,95 +118,6 @@ def new_output(room: NDArray[np.int64], numbers: NDArray[np.int64]) -> Output:
         used[part + 1] = room[part]
     nodes.start[1, 0] = room[CELLS]
     return Output(nodes, links, np.empty(room[ENDS]), used, numbers)
-
-
-@njit(cache=True, nogil=True)
-def find_runs(codec, slot, nodes, node, player, scratch):
-    """Fill the scratch with a side's runs and types at a node; return how many types."""
-    place = codec.powers[codec.num_tiles - 1 - slot]
-    cells, runs, types = nodes.cells, scratch.runs, scratch.types
-    past = nodes.start[player, node + 1]
-    num_runs = 0
-    num_types = 0
-    digit = -1
-    for cell in range(nodes.start[player, node], past):
-        here = cells[cell] // place
-        if here == digit:
-            continue
-        if digit < 0 or here // codec.half != digit // codec.half:
-            types[player, num_types] = num_runs
-            num_types += 1
-        runs[player, num_runs] = cell
-        num_runs += 1
-        digit = here
-    runs[player, num_runs] = past
-    types[player, num_types] = num_runs
-    return num_types
-
-
-@njit(cache=True, nogil=True)
-def load_span(x, node, scratch):
-    """Put the first cells of the span on the scratch board, and the node's winnings."""
-    board = scratch.board
-    for player in range(2):
-        code = x.nodes.cells[scratch.runs[player, scratch.span[player, 0]]]
-        decode(x.codec, code, x.slot, player, board.tiles, board.chips)
-        board.winnings[player] = x.nodes.winnings[node, player]
-
-
-@njit(cache=True, nogil=True)
-def load_branch(x, node, type0, type1, scratch):
-    """Let the span be a pair of types, and put its first cells on the scratch board."""
-    types, span = scratch.types, scratch.span
-    span[0, 0], span[0, 1] = types[0, type0], types[0, type0 + 1]
-    span[1, 0], span[1, 1] = types[1, type1], types[1, type1 + 1]
-    load_span(x, node, scratch)
-
-
-@njit(cache=True, nogil=True)
-def span_cells(scratch, player):
-    """Return how many cells of a side the span has."""
-    span = scratch.span
-    return scratch.runs[player, span[player, 1]] - scratch.runs[player, span[player, 0]]
-
-
-@njit(cache=True, nogil=True)
-def span_runs(scratch, player):
-    """Return how many runs of a side the span has."""
-    return scratch.span[player, 1] - scratch.span[player, 0]
-
-
-@njit(cache=True, nogil=True)
-def bound_level(x, scratch, counts):
-    """Add to ``counts`` (int64, shape (NUM_COUNTS,)) the room that the expansion takes at most."""
-    for node in range(x.nodes.winnings.shape[0]):
-        num0 = find_runs(x.codec, x.slot, x.nodes, node, 0, scratch)
-        num1 = find_runs(x.codec, x.slot, x.nodes, node, 1, scratch)
-        for type0 in range(num0):
-            for type1 in range(type0 if x.nodes.is_symmetric[node] else 0, num1):
-                load_branch(x, node, type0, type1, scratch)
-                bound_branch(x.slot, scratch, counts)
-
-
-@njit(cache=True, nogil=True)
-def bound_branch(slot, scratch, counts):
-    """Add the branch on the scratch board to ``counts``."""
-    kind, decider = classify(scratch.board, slot)
-    shows = 0 if kind == FORCED_FOLD else 1
-    folds = 0 if kind == SHOW else 1
-    children = folds + shows * span_runs(scratch, 0) * span_runs(scratch, 1)
-    counts[NODES] += children
-    counts[ENDS] += children
-    for player in range(2):
-        size = span_cells(scratch, player)
-        shown = span_runs(scratch, 1 - player)
-        steps = (folds + shows * shown) * size
-        counts[CELLS + player] += steps
-        if kind == CHOICE and decider == player:
-            counts[INFOS + player] += size
-            counts[MATCHES + player] += size * shown
-        else:
-            counts[EDGES + player] += steps
 
 
 @njit(cache=True, nogil=True)
@@ -227,67 +147,81 @@ def expand_branch(x, node, type0, type1, mirrored, scratch, out):
     kind, player = classify(scratch.board, x.slot)
     nobody = np.int64(-1)
     decider = player if kind == CHOICE else nobody
-    branch = (decider, out.used[INFOS], out.used[MATCHES])
+    meeting = Meeting(decider, nobody, nobody, nobody)
+    least, most = 0, 0
     if decider >= 0:
-        branch = (decider, out.used[INFOS + decider], out.used[MATCHES + decider])
-        add_infostates(x, decider, scratch, out.links, out.used, out.numbers)
+        least, most = totals_of(x, decider, scratch.board)
+        meeting = Meeting(
+            decider,
+            scratch.runs[decider, scratch.span[decider, 0]],
+            out.used[INFOS + decider],
+            out.used[MATCHES + decider],
+        )
+        add_infostates(x, node, decider, scratch, out.links, out.used, out.numbers)
     if kind != SHOW:
-        add_child(x, node, player, nobody, False, scratch, out)
-        link_child(branch, nobody, scratch, out)
+        add_child(x, node, meeting, player, nobody, False, scratch, out)
+        link_child(meeting, nobody, nobody, scratch, out)
     if kind == FORCED_FOLD:
         return
     types, span = scratch.types, scratch.span
     first0, first1 = types[0, type0], types[1, type1]
-    for run0 in range(first0, types[0, type0 + 1]):
-        for run1 in range(first1 + run0 - first0 if mirrored else first1, types[1, type1 + 1]):
-            span[0, 0], span[0, 1] = run0, run0 + 1
-            span[1, 0], span[1, 1] = run1, run1 + 1
-            same = mirrored and run0 - first0 == run1 - first1
-            add_child(x, node, nobody, decider, same, scratch, out)
-            link_child(branch, run1 - first1 if decider == 0 else run0 - first0, scratch, out)
+    for total in range(least, most + 1):
+        for run0 in range(first0, types[0, type0 + 1]):
+            for run1 in range(first1 + run0 - first0 if mirrored else first1, types[1, type1 + 1]):
+                span[0, 0], span[0, 1] = run0, run0 + 1
+                span[1, 0], span[1, 1] = run1, run1 + 1
+                same = mirrored and run0 - first0 == run1 - first1
+                add_child(x, node, meeting, nobody, np.int64(total), same, scratch, out)
+                shown = run1 - first1 if decider == 0 else run0 - first0
+                link_child(meeting, np.int64(total), shown, scratch, out)
 
 
 @njit(cache=True, nogil=True)
-def add_infostates(x, decider, scratch, links, used, numbers):
-    """Write the infostates of the branch in the span."""
+def add_infostates(x, node, decider, scratch, links, used, numbers):
+    """Write the infostates of the branch in the span, and list the ways to pay."""
     board = scratch.board
     other = 1 - decider
     faced = colour(board.tiles[other, x.slot]) * (x.codec.num_chips + 1)
     faced += board.chips[other, x.slot]
+    list_ways(x, node, decider, scratch)
     size, shown = span_cells(scratch, decider), span_runs(scratch, other)
     cell = scratch.runs[decider, scratch.span[decider, 0]] - numbers[5 + decider]
     cell += numbers[decider]
     info = used[INFOS + decider]
+    way_start = scratch.way_start
     for i in range(size):
         links.info_cell[info + i] = cell + i
         links.info_faced[info + i] = faced
-        links.info_width[info + i] = shown
+        links.info_ways[info + i] = way_start[i + 1] - way_start[i]
+        links.info_shown[info + i] = shown
     used[INFOS + decider] += size
-    used[MATCHES + decider] += size * shown
+    used[MATCHES + decider] += way_start[size] * shown
 
 
 @njit(cache=True, nogil=True)
-def add_child(x, node, folder, payer, symmetric, scratch, out):
+def add_child(x, node, meeting, folder, total, symmetric, scratch, out):
     """Write the child that the span leads to; leave in ``scratch.to`` where each cell goes.
 
-    ``folder`` folds and ``payer`` matches; -1 for nobody.
+    ``folder`` folds, or with ``folder`` -1 the branch's decider, if any, matches with ``total``
+    chips from later tiles.
     """
     codec, slot = x.codec, x.slot
     board = scratch.board
     load_span(x, node, scratch)
     tile0, stack0 = board.tiles[0, slot], board.chips[0, slot]
     tile1, stack1 = board.tiles[1, slot], board.chips[1, slot]
+    payer = meeting.decider if folder < 0 else np.int64(-1)
     if payer >= 0:
-        pull_latest(board, payer, slot)
+        board.winnings[payer] -= gap_at(stack0, stack1) - total
     settle(board, slot, folder)
     won0, won1 = board.winnings[0], board.winnings[1]
+    for player in range(2):
+        count_codes(meeting, player, payer, total, scratch)
     if x.options.stop_when_decided and is_decided(won0, won1, codec.num_chips):
         add_end(utility(won0, codec.num_chips, x.options.is_win), scratch, out)
         return
     for player in range(2):
-        purse = x.nodes.winnings[node, player] if player == payer else np.int64(-1)
-        child_codes(codec, slot, x.nodes.cells, player, purse, scratch)
-    board.winnings[0], board.winnings[1] = won0, won1
+        child_codes(x, meeting, player, payer, total, scratch)
     if x.options.solve_open_endings and slot == codec.num_tiles - 2 and is_open(codec, scratch):
         for player in range(2):
             code = scratch.codes[player, scratch.order[player, 0]]
@@ -308,29 +242,42 @@ def add_child(x, node, folder, payer, symmetric, scratch, out):
     nodes.event[child, 1] = stack0
     nodes.event[child, 2] = tile1 if folder < 0 else HIDDEN - colour(tile1)
     nodes.event[child, 3] = stack1
+    nodes.event[child, 4] = total if payer >= 0 else 0
 
 
 @njit(cache=True, nogil=True)
-def child_codes(codec, slot, cells, player, purse, scratch):
-    """Put into the scratch the next slot's codes of a side's span, and the order that sorts them.
-
-    A side that pays the gap has ``purse`` winnings before it does; for the other that is -1.
-    """
-    board, codes = scratch.board, scratch.codes
-    place = codec.powers[codec.num_tiles - 1 - slot]
+def count_codes(meeting, player, payer, total, scratch):
+    """Note how many codes of a side's span continue: its cells, or their ways of that total."""
     first = scratch.runs[player, scratch.span[player, 0]]
     width = span_cells(scratch, player)
-    for i in range(width):
-        code = cells[first + i]
-        if purse >= 0:
-            decode(codec, code, slot, player, board.tiles, board.chips)
-            board.winnings[player] = purse
-            pull_latest(board, player, slot)
-            origin = code % codec.tail
-            codes[player, i] = encode(codec, slot + 1, player, board.tiles, board.chips, origin)
-        else:
-            codes[player, i] = code % place
-    sort_into(codes, scratch.order, player, width, scratch.spare)
+    if player == payer:
+        begin = scratch.way_start[first - meeting.first_cell]
+        past = scratch.way_start[first - meeting.first_cell + width]
+        width = 0
+        for way in range(begin, past):
+            width += scratch.way_total[way] == total
+    scratch.num[player] = width
+
+
+@njit(cache=True, nogil=True)
+def child_codes(x, meeting, player, payer, total, scratch):
+    """Put the next codes of a side's span into the scratch, and the order that sorts them."""
+    codes = scratch.codes
+    first = scratch.runs[player, scratch.span[player, 0]]
+    width = span_cells(scratch, player)
+    if player == payer:
+        begin = scratch.way_start[first - meeting.first_cell]
+        past = scratch.way_start[first - meeting.first_cell + width]
+        num = 0
+        for way in range(begin, past):
+            if scratch.way_total[way] == total:
+                codes[player, num] = scratch.way_code[way]
+                num += 1
+    else:
+        place = x.codec.powers[x.codec.num_tiles - 1 - x.slot]
+        for i in range(width):
+            codes[player, i] = x.nodes.cells[first + i] % place
+    sort_into(codes, scratch.order, player, scratch.num[player], scratch.spare)
 
 
 @njit(cache=True, nogil=True)
@@ -368,7 +315,7 @@ def is_open(codec, scratch):
     codes, order = scratch.codes, scratch.order
     for player in range(2):
         low = codes[player, order[player, 0]]
-        high = codes[player, order[player, span_cells(scratch, player) - 1]]
+        high = codes[player, order[player, scratch.num[player] - 1]]
         if low // codec.tail != high // codec.tail:
             return False
     return True
@@ -381,7 +328,7 @@ def add_cells(player, scratch, nodes, used, numbers):
     free = used[CELLS + player]
     number = numbers[2 + player] - nodes.start[player, 0] - 1
     last = -1
-    for i in range(span_cells(scratch, player)):
+    for i in range(scratch.num[player]):
         place = order[player, i]
         code = codes[player, place]
         if code != last:
@@ -394,40 +341,42 @@ def add_cells(player, scratch, nodes, used, numbers):
 
 @njit(cache=True, nogil=True)
 def add_end(value, scratch, out):
-    """Write an end worth ``value`` to side 0; every cell of the span leads to it."""
+    """Write an end worth ``value`` to side 0; all that continue lead to it."""
     end = out.used[ENDS]
     out.used[ENDS] += 1
     out.end_utility[end] = value
     for player in range(2):
-        for i in range(span_cells(scratch, player)):
+        for i in range(scratch.num[player]):
             scratch.to[player, i] = -1 - (out.numbers[4] + end)
 
 
 @njit(cache=True, nogil=True)
-def link_child(branch, shown, scratch, out):
+def link_child(meeting, total, shown, scratch, out):
     """Link the cells of the span to the child just written.
 
-    ``branch`` holds the decider (or -1) and its first infostate and match there.  The decider's
-    cells go by an action: a fold if ``shown`` is -1, else the match that shows the opponent's
-    tile of that rank.
+    The decider's cells go by an action: a fold if ``shown`` is -1, else all ways to pay that take
+    ``total`` chips from later tiles, where the match shows the opponent's tile of that rank.
     """
-    decider, first_info, first_match = branch
     links, used, to = out.links, out.used, scratch.to
     for player in range(2):
         size = span_cells(scratch, player)
-        first = scratch.runs[player, scratch.span[player, 0]] - out.numbers[5 + player]
-        first += out.numbers[player]
-        if player != decider:
+        first = scratch.runs[player, scratch.span[player, 0]]
+        if player != meeting.decider:
             edge = used[EDGES + player]
+            number = first - out.numbers[5 + player] + out.numbers[player]
             for i in range(size):
-                links.edge_from[edge + i] = first + i
+                links.edge_from[edge + i] = number + i
                 links.edge_to[edge + i] = to[player, i]
             used[EDGES + player] += size
             continue
-        offset = first - links.info_cell[first_info]
-        width = links.info_width[first_info]
-        for i in range(offset, offset + size):
-            if shown < 0:
-                links.info_fold[first_info + i] = to[player, i - offset]
-            else:
-                links.match_to[first_match + i * width + shown] = to[player, i - offset]
+        offset = first - meeting.first_cell
+        if shown < 0:
+            for i in range(size):
+                links.info_fold[meeting.first_info + offset + i] = to[player, i]
+            continue
+        width = links.info_shown[meeting.first_info]
+        num = 0
+        for way in range(scratch.way_start[offset], scratch.way_start[offset + size]):
+            if scratch.way_total[way] == total:
+                links.match_to[meeting.first_match + way * width + shown] = to[player, num]
+                num += 1

@@ -72,11 +72,14 @@ class Options(NamedTuple):
     ----------
     is_win, stop_when_decided, solve_open_endings : bool
         The objective, and two of the reductions of :func:`solver.tree.build_tree`.
+    pulls : pair of int
+        How each side may pay a gap: LATEST, TILES or FREE of :mod:`solver.rules`.
     """
 
     is_win: bool
     stop_when_decided: bool
     solve_open_endings: bool
+    pulls: tuple[int, int]
 
 
 class Nodes(NamedTuple):
@@ -93,9 +96,9 @@ class Nodes(NamedTuple):
         Both sides have the same past; of each two mirrored branches one is kept.
     parent : ndarray of int32, shape (nodes,)
         Node of the slot before.
-    event : ndarray of int16, shape (nodes, 4)
-        What that slot showed: tile and stack of side 0, then of side 1; a folded tile is its
-        colour, as in :mod:`solver.infostate`.
+    event : ndarray of int16, shape (nodes, 5)
+        What that slot showed: tile and stack of side 0, then of side 1, where a folded tile is its
+        colour, as in :mod:`solver.infostate`; then the chips taken from later tiles to match.
     """
 
     start: NDArray[np.int64]
@@ -117,10 +120,11 @@ class Links(NamedTuple):
         The deciding cell, and where folding leads.
     info_faced : ndarray of int32, shape (infostates,)
         Opponent's colour and stack, ``colour * (C + 1) + stack``.
-    info_width : ndarray of int32, shape (infostates,)
-        How many tiles the opponent may show.
+    info_ways, info_shown : ndarray of int32, shape (infostates,)
+        In how many ways the gap may be paid, and how many tiles the opponent may show.
     match_to : ndarray of int32, shape (matches,)
-        Where matching leads: for each infostate, one entry for each of those tiles.
+        Where matching leads: for each infostate, for each way to pay, one entry for each of those
+        tiles.
     edge_from, edge_to : ndarray of int32, shape (edges,)
         Steps on which the side decides nothing.
     """
@@ -128,22 +132,33 @@ class Links(NamedTuple):
     info_cell: NDArray[np.int32]
     info_faced: NDArray[np.int32]
     info_fold: NDArray[np.int32]
-    info_width: NDArray[np.int32]
+    info_ways: NDArray[np.int32]
+    info_shown: NDArray[np.int32]
     match_to: NDArray[np.int32]
     edge_from: NDArray[np.int32]
     edge_to: NDArray[np.int32]
 
 
 class Scratch(NamedTuple):
-    """Buffers; ``W`` is the largest number of cells of a side at a node.
+    """Buffers; ``W`` is the largest number of cells of a side at a node, ``P`` that of ways to pay
+    of all cells of a branch, at least ``W``.
 
     Attributes
     ----------
     board : Board
-    codes, order, to : ndarray of int64, shape (2, W)
-        Child codes of the parent cells, their sorted order, and the cells they lead to.
-    spare : ndarray of int64, shape (W,)
+    taken : ndarray of int64, shape (N,)
+        A way to pay: chips that each tile gives.
+    codes, order, to : ndarray of int64, shape (2, P)
+        Child codes of the parent cells (of a side that pays: of each of their ways), their sorted
+        order, and the cells they lead to.
+    num : ndarray of int64, shape (2,)
+        How many codes each side has now.
+    spare : ndarray of int64, shape (P,)
         For sorting.
+    way_start : ndarray of int64, shape (W + 1,)
+        Where the ways of each of the payer's cells start.
+    way_total, way_code : ndarray of int64, shape (P,)
+        Chips that a way takes from later tiles, and the code it leads to.
     runs : ndarray of int64, shape (2, W + 1)
         Where the runs of a node start.
     types : ndarray of int64, shape (2, W + 1)
@@ -155,10 +170,15 @@ class Scratch(NamedTuple):
     """
 
     board: Board
+    taken: NDArray[np.int64]
     codes: NDArray[np.int64]
     order: NDArray[np.int64]
     to: NDArray[np.int64]
+    num: NDArray[np.int64]
     spare: NDArray[np.int64]
+    way_start: NDArray[np.int64]
+    way_total: NDArray[np.int64]
+    way_code: NDArray[np.int64]
     runs: NDArray[np.int64]
     types: NDArray[np.int64]
     span: NDArray[np.int64]
@@ -175,18 +195,23 @@ def make_codec(num_tiles: int, num_chips: int, tail: int) -> Codec | None:
     return Codec(num_tiles, num_chips, half, tail, powers)
 
 
-def new_scratch(num_tiles: int, width: int) -> Scratch:
-    """Return buffers for nodes of up to ``width`` cells a side."""
+def new_scratch(num_tiles: int, num_cells: int, num_ways: int) -> Scratch:
+    """Return buffers for nodes of so many cells a side and branches of so many ways to pay."""
     return Scratch(
         new_board(num_tiles),
-        np.zeros((2, width), np.int64),
-        np.zeros((2, width), np.int64),
-        np.zeros((2, width), np.int64),
-        np.zeros(width, np.int64),
-        np.zeros((2, width + 1), np.int64),
-        np.zeros((2, width + 1), np.int64),
-        np.zeros((2, 2), np.int64),
-        np.zeros(4),
+        np.zeros(num_tiles, np.int64),
+        np.empty((2, num_ways), np.int64),
+        np.empty((2, num_ways), np.int64),
+        np.empty((2, num_ways), np.int64),
+        np.empty(2, np.int64),
+        np.empty(num_ways, np.int64),
+        np.empty(num_cells + 1, np.int64),
+        np.empty(num_ways, np.int64),
+        np.empty(num_ways, np.int64),
+        np.empty((2, num_cells + 1), np.int64),
+        np.empty((2, num_cells + 1), np.int64),
+        np.empty((2, 2), np.int64),
+        np.empty(4),
     )
 
 
