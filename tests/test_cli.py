@@ -6,15 +6,18 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from solver.cli import common
+from solver.cfr.solver import ExactSolver
+from solver.cli import checkpoints, common
 from solver.cli.app import main
 from solver.rules import Game
-from solver.table import load_table
+from solver.table import load_checkpoint, load_table, read_manifest, save_unfinished
 
 SETUP = "8:4,3:1,9:6,0:1,2:3,7:5,1:1,4:4,5:2,6:3"
 
@@ -42,6 +45,9 @@ def home(tmp_path_factory) -> Path:
         data = (copy / file).read_bytes()
         bad = data[:-1] + b"?" if name == "changed" else data[: len(data) // 2]
         (copy / file).write_bytes(bad)
+    for name in ("killed", "damaged"):
+        save_unfinished(folder / name, read_manifest(local / "3x6"), load_checkpoint(local / "3x6"))
+    (folder / "damaged.unfinished" / "checkpoint.npz").write_bytes(b"PK")
     (folder / "file").write_text("not a folder")
     (folder / "mine").mkdir()
     (folder / "mine" / "notes.txt").write_text("keep me")
@@ -97,8 +103,12 @@ BAD = [
     (["solve", "3x6", "--seed", "-1"], "--seed"),
     (["solve", "3x6", "--objective", "luck"], "luck.*win, chips"),
     (["solve", "3x6", "--pulls", "sideways"], "sideways.*latest, tiles, free"),
-    (["solve", "3x6", "--pulls", "free"], "free.*latest"),
-    (["solve", "10x30", "--pulls", "tiles"], "tiles.*latest"),
+    (["solve", "3x6", "--pulls", "free", "--method", "mccfr"], "free.*latest"),
+    (["solve", "10x30", "--pulls", "tiles"], "--pulls tiles: 10x30 is too large.*latest"),
+    (["solve", "3x6", "--algorithm", "lp", "--target", "0.1"], "--target.*lp"),
+    (["solve", "3x6", "--algorithm", "lp", "--iterations", "9"], "--iterations.*lp"),
+    (["solve", "--algorithm", "lp", "--resume", "results/local/3x6"], "--resume.*lp"),
+    (["solve", "3x6", "--algorithm", "lp", "--method", "mccfr"], r"lp.*rm\+"),
     (["solve", "10x30", "--method", "exact"], "10x30"),
     (["solve", "3x6", "--out", "file"], "file.*not a folder"),
     (["solve", "3x6", "--out", "file/deeper"], "file.*not a writable folder"),
@@ -108,6 +118,16 @@ BAD = [
     (["solve", "3x6", "--resume", "nowhere"], "nowhere: no such table"),
     (["solve", "3x6", "--resume", "results/local/2x4"], "holds 2x4"),
     (["solve", "3x6", "--resume", "results/local/3x6", "--algorithm", "cfr"], r"cfr.*pcfr\+"),
+    (
+        ["solve", "3x6", "--resume", "results/local/3x6", "--pulls", "free"],
+        "holds 3x6, pulls=latest",
+    ),
+    (["solve", "4x8", "--resume", "killed"], "killed: holds 3x6"),
+    (["solve", "--resume", "killed", "--method", "mccfr"], "mccfr.*exact"),
+    (["solve", "--resume", "damaged"], r"damaged\.unfinished/checkpoint\.npz: wrong checksum"),
+    (["solve", "3x6", "--out", "killed.unfinished"], r"killed\.unfinished.*solves in progress"),
+    (["show", "killed.unfinished"], r"interrupted solve.*--resume \S*killed`"),
+    (["exploit", "killed"], r"killed: no such table.*--resume \S*killed`"),
     (["solve", "3x6", "extra"], "extra"),
     (["exploit", "nowhere"], "nowhere: no such table"),
     (["exploit", "mine"], "mine: not a table"),
@@ -323,6 +343,203 @@ def test_interrupted_solve_keeps_what_it_has(home, tmp_path, monkeypatch, method
     table = load_table(out)
     assert table.game == Game(3, 6)
     assert table.manifest.iterations == data["iterations"]
+
+
+def interrupt_while_building(monkeypatch, game: Game) -> None:
+    """Send this process SIGINT as the tree of ``game`` is about to be built."""
+    plain = ExactSolver.__init__
+
+    def interrupted(self, rules, **options):
+        if rules == game:
+            signal.raise_signal(signal.SIGINT)
+        plain(self, rules, **options)
+
+    monkeypatch.setattr(ExactSolver, "__init__", interrupted)
+
+
+def test_solve_interrupted_before_its_first_iteration_changes_nothing(home, monkeypatch):
+    interrupt_while_building(monkeypatch, Game(3, 6))
+    before = snapshot(home)
+    for arguments in (["solve", "3x6"], ["solve", "--resume", "killed"]):
+        code, out, err = run_in(home, *arguments, "--quiet")
+        assert (code, out) == (2, "")
+        assert err.strip() == "blackwhite: interrupted; nothing was written"
+    assert snapshot(home) == before
+
+
+LENGTH = {"exact": 4000, "mccfr": 60_000}
+"""Iterations that take long enough to be killed in between."""
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(home) -> dict[str, Path]:
+    """Tables of 3x6, by method."""
+    for method, length in LENGTH.items():
+        solved = ["solve", "3x6", "--method", method, "--iterations", str(length)]
+        answer(home, *solved, "--threads", "1", "--out", f"whole-{method}")
+    return {method: home / f"whole-{method}" for method in LENGTH}
+
+
+def kill_midway(folder: Path, method: str, out: Path) -> int:
+    """Kill a solve that writes checkpoints all the time; return the iterations of the last."""
+    code = (
+        "from solver.cli import checkpoints, main\ncheckpoints.CHECKPOINT_SECONDS = 0.0\nmain()\n"
+    )
+    solved = ["solve", "3x6", "--method", method, "--iterations", str(LENGTH[method])]
+    solved += ["--threads", "1", "--out", str(out), "--quiet"]
+    process = subprocess.Popen([sys.executable, "-c", code, *solved], cwd=folder)
+    kept = out.with_name(f"{out.name}.unfinished") / "manifest.json"
+    iterations = 0
+    while iterations < 100:
+        assert process.poll() is None, "the solve ended before it could be killed"
+        time.sleep(0.005)
+        with contextlib.suppress(FileNotFoundError):
+            iterations = json.loads(kept.read_text())["iterations"]
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    return read_manifest(kept.parent).iterations
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+@pytest.mark.parametrize("method", ["exact", "mccfr"])
+def test_killed_solve_goes_on_from_its_last_checkpoint(home, tmp_path, uninterrupted, method):
+    out = tmp_path / "t"
+    assert 100 <= kill_midway(home, method, out) < LENGTH[method]
+    kept = tmp_path / "t.unfinished"
+    set_seconds(kept, 1000.0)
+    data = answer(home, "solve", "--resume", str(kept), "--iterations", str(LENGTH[method]))
+    assert data["out"] == str(out)
+    assert data["iterations"] == read_manifest(uninterrupted[method]).iterations
+    assert data["seconds"] > 1000
+    for name in ("setup.parquet", "decisions.parquet", "checkpoint.npz"):
+        assert (out / name).read_bytes() == (uninterrupted[method] / name).read_bytes()
+    assert not kept.exists()
+
+
+def test_interrupted_solve_goes_on_to_the_same_table(home, tmp_path, uninterrupted, monkeypatch):
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_SECONDS", 0.0)
+    out = tmp_path / "t"
+    with monkeypatch.context() as patch:
+        interrupt_after(20, patch)
+        answer(home, "solve", "3x6", "--iterations", "4000", "--out", str(out))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["t"]
+    answer(home, "solve", "--resume", str(out), "--iterations", "4000")
+    for name in ("setup.parquet", "decisions.parquet"):
+        assert (out / name).read_bytes() == (uninterrupted["exact"] / name).read_bytes()
+
+
+def set_seconds(folder: Path, seconds: float) -> None:
+    """Make a manifest say that a solve took so long."""
+    facts = read_manifest(folder).model_copy(update={"seconds": seconds})
+    (folder / "manifest.json").write_text(facts.model_dump_json())
+
+
+def leave_unfinished(home: Path, out: Path) -> Path:
+    """Put the state of 3x6 beside ``out``, as a killed solve leaves it; return its folder."""
+    table = home / "results" / "local" / "3x6"
+    save_unfinished(out, read_manifest(table), load_checkpoint(table))
+    return out.with_name(f"{out.name}.unfinished")
+
+
+def test_checkpoint_is_newer_than_the_table_beside_it(home, tmp_path):
+    out = tmp_path / "t"
+    answer(home, "solve", "3x6", "--iterations", "10", "--out", str(out))
+    last = read_manifest(leave_unfinished(home, out)).iterations
+    data = answer(home, "solve", "--resume", str(out), "--iterations", "11")
+    assert data["iterations"] == last > 11
+    assert not (tmp_path / "t.unfinished").exists()
+
+
+def test_fresh_solve_says_that_an_interrupted_one_is_there_and_replaces_it(home, tmp_path):
+    kept = leave_unfinished(home, tmp_path / "t")
+    arguments = ["solve", "2x4", "--iterations", "20", "--out", str(tmp_path / "t")]
+    code, _, err = run_in(home, *arguments)
+    assert code == 0
+    assert err.count("\n") == 1
+    assert re.search(rf"interrupted solve of [\d,]+ iterations.*--resume {tmp_path}/t`", err)
+    assert load_table(tmp_path / "t").game == Game(2, 4)
+    assert not kept.exists()
+
+
+@pytest.mark.parametrize("seconds", [60.0, 0.0])
+def test_interrupting_a_fresh_solve_keeps_another_until_its_own_checkpoint(
+    home, tmp_path, monkeypatch, seconds
+):
+    kept = leave_unfinished(home, tmp_path / "t")
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_SECONDS", seconds)
+    interrupt_after(3, monkeypatch)
+    code, out, _ = run_in(
+        home, "solve", "2x4", "--iterations", "99999999", "--out", str(tmp_path / "t")
+    )
+    assert code == 0
+    assert load_table(tmp_path / "t").game == Game(2, 4)
+    assert kept.exists() == (seconds > 0)
+    assert ("was there before" in out) == (seconds > 0)
+
+
+def test_second_interruption_leaves_the_last_checkpoint(home, tmp_path, monkeypatch):
+    kept = leave_unfinished(home, tmp_path / "t")
+    set_seconds(kept, 1000.0)
+    first = read_manifest(kept).iterations
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_SECONDS", 0.0)
+    plain = common.Watch.__call__
+
+    def interrupted_twice(self, iterations, seconds, exploitability):
+        if iterations > first + 1:
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+        return plain(self, iterations, seconds, exploitability)
+
+    monkeypatch.setattr(common.Watch, "__call__", interrupted_twice)
+    code, _, err = run_in(home, "solve", "--resume", str(kept), "--iterations", "4000")
+    assert code == 2
+    assert f"--resume {tmp_path / 't'}` goes on from the last checkpoint" in err
+    assert read_manifest(kept).iterations == first + 1
+    assert read_manifest(kept).seconds > 1000
+    assert [entry.name for entry in tmp_path.iterdir()] == [kept.name]
+
+
+def test_solve_goes_on_without_checkpoints_that_cannot_be_written(home, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("solver.table.save_unfinished", fail)
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_SECONDS", 0.0)
+    arguments = ["solve", "2x4", "--iterations", "20", "--out", str(tmp_path / "t")]
+    code, _, err = run_in(home, *arguments)
+    assert code == 0
+    assert "No checkpoint could be written: disk full" in err
+    assert load_table(tmp_path / "t").manifest.iterations == 20
+
+
+@pytest.mark.parametrize("pulls", ["tiles", "free"])
+def test_ways_to_pay_are_solved_exactly_and_remembered(home, tmp_path, pulls):
+    out = str(tmp_path / "t")
+    data = answer(home, "solve", "3x6", "--pulls", pulls, "--iterations", "50", "--out", out)
+    assert data["method"] == "exact"
+    assert load_table(out).game == Game(3, 6, pulls)
+    more = answer(home, "solve", "--resume", out, "--iterations", "60")
+    assert more["iterations"] == 60
+    assert load_table(out).game == Game(3, 6, pulls)
+    size = answer(home, "estimate", "3x6", "--pulls", pulls)
+    assert (size["method"], size["sampled"]) == ("exact", None)
+    assert size["infostates"] == data["num_infostates"]
+
+
+def test_any_number_of_threads_gives_the_same_exact_table(home, tmp_path):
+    for threads in ("1", "2"):
+        out = str(tmp_path / threads)
+        answer(home, "solve", "4x6", "--iterations", "30", "--threads", threads, "--out", out)
+    first, second = (tmp_path / threads / "decisions.parquet" for threads in ("1", "2"))
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_linear_program_finds_the_optimum(home, tmp_path):
+    out = str(tmp_path / "t")
+    data = answer(home, "solve", "2x4", "--algorithm", "lp", "--out", out)
+    assert (data["method"], data["algorithm"]) == ("exact", "lp")
+    assert data["exploitability"] < 1e-9
+    assert answer(home, "exploit", out)["exploitability"] < 1e-9
 
 
 def test_interrupted_judge_gives_a_lower_bound_and_says_so(home, monkeypatch):

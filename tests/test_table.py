@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,12 +18,16 @@ from solver.mccfr import solve_sampled
 from solver.rules import Game, InputError
 from solver.table import (
     Table,
+    check_writable,
     exact_table,
     load_checkpoint,
     load_table,
     read_manifest,
+    remove_unfinished,
     sampled_table,
     save_table,
+    save_unfinished,
+    unfinished_at,
 )
 
 
@@ -229,14 +234,86 @@ def test_old_table_comes_back_when_a_run_was_killed_between_the_renames(folder):
     assert load_table(folder).game == Game(3, 5)
 
 
+@pytest.fixture
+def unfinished(folder: Path) -> Path:
+    """A solve in progress beside the table."""
+    save_unfinished(folder, read_manifest(folder), load_checkpoint(folder))
+    return folder.with_name("table.unfinished")
+
+
+def test_solve_in_progress_comes_back_as_it_was_and_leaves_the_table_alone(folder, unfinished):
+    assert unfinished_at(folder) == unfinished
+    assert not read_manifest(unfinished).finished
+    assert set(read_manifest(unfinished).sha256) == {"checkpoint.npz"}
+    wanted, found = load_checkpoint(folder), load_checkpoint(unfinished)
+    assert wanted.keys() == found.keys()
+    assert all(np.array_equal(found[name], array) for name, array in wanted.items())
+    assert load_table(folder).game == Game(3, 5)
+
+
+def test_solve_in_progress_is_no_table(folder, unfinished):
+    with pytest.raises(InputError, match=rf"interrupted solve.*--resume {folder}`"):
+        load_table(unfinished)
+    folder.rename(folder.with_name("elsewhere"))
+    with pytest.raises(InputError, match=rf"no such table.*--resume {folder}`"):
+        load_table(folder)
+
+
+def test_removed_solve_in_progress_leaves_nothing(folder, unfinished):
+    shutil.copytree(unfinished, folder.with_name(".table.unfinished.old"))
+    remove_unfinished(folder)
+    assert unfinished_at(folder) is None
+    assert [entry.name for entry in folder.parent.iterdir()] == ["table"]
+    remove_unfinished(folder)
+
+
+def test_solve_in_progress_comes_back_when_a_run_was_killed_between_the_renames(folder, unfinished):
+    unfinished.rename(folder.with_name(".table.unfinished.old"))
+    assert unfinished_at(folder) == unfinished
+    assert load_checkpoint(unfinished).keys() == load_checkpoint(folder).keys()
+
+
+def test_damaged_solve_in_progress_is_refused_by_name(unfinished):
+    file = unfinished / "checkpoint.npz"
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(InputError, match=r"table\.unfinished/checkpoint\.npz: wrong checksum"):
+        load_checkpoint(unfinished)
+
+
+def test_places_of_solves_in_progress_are_kept_for_them(folder, unfinished):
+    with pytest.raises(InputError, match=r"end in \.unfinished"):
+        check_writable(unfinished)
+    (unfinished / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"notes\.txt"):
+        save_table(exact(Game(2, 3)), folder)
+
+
+def test_what_killed_writers_left_long_ago_is_removed(folder):
+    left = [folder.with_name(name) for name in (".table.new-1", ".table.unfinished.new-1")]
+    fresh = folder.with_name(".table.new-2")
+    for place in (*left, fresh):
+        place.mkdir()
+    for place in left:
+        os.utime(place, (0, 0))
+    save_table(exact(Game(2, 3)), folder)
+    assert sorted(entry.name for entry in folder.parent.iterdir()) == [fresh.name, "table"]
+
+
+WRITERS = {
+    "table": "save_table(load_table(path), path)",
+    "unfinished": "save_unfinished(path, read_manifest(path), load_checkpoint(path))",
+}
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-def test_table_is_whole_whenever_the_writer_is_killed(folder):
-    """Kill a process that rewrites the table over and over, at five moments."""
+@pytest.mark.parametrize("what", ["table", "unfinished"])
+def test_folder_is_whole_whenever_the_writer_is_killed(folder, what):
+    """Kill a process that rewrites the folder over and over, at five moments."""
     code = (
         "import sys; from pathlib import Path\n"
-        "from solver.table import load_table, save_table\n"
-        "table = load_table(Path(sys.argv[1])); print('ready', flush=True)\n"
-        "while True: save_table(table, Path(sys.argv[1]))\n"
+        "from solver.table import *\n"
+        f"path = Path(sys.argv[1]); {WRITERS[what]}; print('ready', flush=True)\n"
+        f"while True: {WRITERS[what]}\n"
     )
     for wait in (0.0, 0.003, 0.007, 0.013, 0.021):
         process = subprocess.Popen(
@@ -249,3 +326,7 @@ def test_table_is_whole_whenever_the_writer_is_killed(folder):
         process.wait()
         process.stdout.close()
         assert load_table(folder).game == Game(3, 5)
+        if what == "unfinished":
+            found = unfinished_at(folder)
+            assert found is not None
+            assert load_checkpoint(found).keys() == load_checkpoint(folder).keys()

@@ -7,11 +7,14 @@ import sys
 
 import typer
 
-from solver.cli import advising, environments, judging, solving, tables
+from solver.cli import advising, environments, estimating, judging, solving, tables
 from solver.cli.common import compile_notice
 from solver.rules import InputError
 
 __all__ = ["app", "main"]
+
+_TYPER_INTERRUPTED = 130
+"""What newer versions of Typer return for Ctrl-C, where older ones raise ``Abort``."""
 
 app = typer.Typer(
     name="blackwhite",
@@ -21,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for part in (solving, judging, advising, tables, environments):
+for part in (solving, estimating, judging, advising, tables, environments):
     part.register(app)
 
 
@@ -36,6 +39,8 @@ def main() -> None:
     try:
         with compile_notice(quiet=quiet):
             code = app(standalone_mode=False)
+        if code == _TYPER_INTERRUPTED:
+            raise KeyboardInterrupt
     except InputError as error:
         _refuse(str(error))
     except (KeyboardInterrupt, typer.Abort):

@@ -151,11 +151,13 @@ class Watch:
     """Follows long work: a progress bar on a terminal, a clean stop on Ctrl-C.
 
     Solvers call it as ``progress(iterations, seconds, exploitability)``; it answers False once
-    the user has asked to stop.  A second Ctrl-C ends the program at once.
+    the user has asked to stop.  A second Ctrl-C ends the program at once, and so does the first
+    while there is no result yet.
     """
 
-    def __init__(self, bar: Progress | None, unit: str) -> None:
+    def __init__(self, bar: Progress | None, unit: str, has_result: bool) -> None:
         self.stopped = False
+        self._has_result = has_result
         self._bar = bar
         self._unit = unit
         self._task = bar.add_task("", total=None) if bar else None
@@ -164,12 +166,13 @@ class Watch:
 
     def interrupt(self, *_: object) -> None:
         """Note the first Ctrl-C."""
-        if self.stopped:
+        if self.stopped or not self._has_result:
             raise KeyboardInterrupt
         self.stopped = True
 
     def __call__(self, iterations: int, seconds: float, exploitability: float | None) -> bool:
         """Show how far the work is; return whether to go on."""
+        self._has_result = True
         if self._bar is not None and self._task is not None:
             text = f"{iterations:,} {self._unit}"
             if exploitability is not None:
@@ -185,9 +188,18 @@ class Watch:
 
 @contextmanager
 def watch(
-    *, quiet: bool, unit: str, iterations: int | None = None, seconds: float | None = None
+    *,
+    quiet: bool,
+    unit: str,
+    iterations: int | None = None,
+    seconds: float | None = None,
+    has_result: bool = True,
 ) -> Iterator[Watch]:
-    """Give a :class:`Watch` to long work; also say when compiled code has to be made first."""
+    """Give a :class:`Watch` to long work.
+
+    ``has_result`` says whether work that is stopped before it first tells how far it is has
+    something to give.
+    """
     bar = None
     if not quiet and sys.stderr.isatty():
         console = Console(stderr=True)
@@ -198,7 +210,7 @@ def watch(
             console=console,
             transient=True,
         )
-    follower = Watch(bar, unit)
+    follower = Watch(bar, unit, has_result)
     follower.total_iterations, follower.total_seconds = iterations, seconds
     before = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, follower.interrupt)

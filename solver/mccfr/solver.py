@@ -333,6 +333,8 @@ def solve_sampled(
     options: SamplingOptions | None = None,
     progress: Callable[[int, float, float | None], bool] | None = None,
     state: dict[str, NDArray[Any]] | None = None,
+    checkpoint: Callable[[dict[str, NDArray[Any]], float], None] | None = None,
+    checkpoint_seconds: float = 60.0,
 ) -> SampledSolution:
     """Solve a game by sampling.
 
@@ -350,6 +352,8 @@ def solve_sampled(
         Called after each batch with iterations, seconds and None; returning False stops.
     state : dict, optional
         Go on from a saved state; its seed is kept.
+    checkpoint : callable, optional
+        Called every ``checkpoint_seconds`` with what ``state`` takes, and the seconds so far.
 
     Returns
     -------
@@ -373,11 +377,18 @@ def solve_sampled(
     if state is not None:
         solver.restore(state)
     limit = math.inf if time_limit is None else time_limit
+    last_saved = time.perf_counter()
 
     def go_on() -> bool:
-        seconds = time.perf_counter() - start
-        wanted = progress is None or progress(solver.iterations, seconds, None)
-        return bool(wanted) and seconds < limit
+        nonlocal last_saved
+        now = time.perf_counter()
+        wanted = progress is None or progress(solver.iterations, now - start, None)
+        if not wanted or now - start >= limit:
+            return False
+        if checkpoint is not None and now - last_saved >= checkpoint_seconds:
+            checkpoint(solver.state(), now - start)
+            last_saved = time.perf_counter()
+        return True
 
     left = 2**62 if iterations is None else iterations - solver.iterations
     solver._run_batches(max(0, math.ceil(left / solver.batch_size)), go_on)

@@ -6,13 +6,17 @@ and back into a playable strategy, :mod:`solver.table.storage` writes and reads 
 """
 
 from solver.table.frames import Table, exact_table, sampled_table
-from solver.table.manifest import FORMAT_VERSION, Manifest
+from solver.table.manifest import FORMAT_VERSION, Manifest, new_manifest
 from solver.table.storage import (
     check_writable,
     load_checkpoint,
     load_table,
+    place_of,
     read_manifest,
+    remove_unfinished,
     save_table,
+    save_unfinished,
+    unfinished_at,
 )
 
 __all__ = [
@@ -23,7 +27,12 @@ __all__ = [
     "exact_table",
     "load_checkpoint",
     "load_table",
+    "new_manifest",
+    "place_of",
     "read_manifest",
+    "remove_unfinished",
     "sampled_table",
     "save_table",
+    "save_unfinished",
+    "unfinished_at",
 ]

@@ -11,7 +11,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from solver.rules import Game, InputError, Objective, Pulls
 
-__all__ = ["FORMAT_VERSION", "Abstraction", "Exploitability", "GameFacts", "Manifest"]
+__all__ = [
+    "FORMAT_VERSION",
+    "Abstraction",
+    "Exploitability",
+    "GameFacts",
+    "Manifest",
+    "new_manifest",
+    "package_versions",
+]
 
 FORMAT_VERSION = 1
 
@@ -54,7 +62,8 @@ class Manifest(_Part):
 
     ``iterations`` and ``seconds`` count from the start, over all resumed runs; ``options`` are the
     settings of the sampling.  ``rows`` and ``sha256`` have one entry for each Parquet file;
-    ``sha256`` also covers the checkpoint where there is one.
+    ``sha256`` also covers the checkpoint where there is one.  ``finished`` is False for a solve in
+    progress, which has a checkpoint and no Parquet files yet.
     """
 
     format_version: int
@@ -71,6 +80,7 @@ class Manifest(_Part):
     sha256: dict[str, str] = {}
     versions: dict[str, str]
     command: str
+    finished: bool = True
 
     @model_validator(mode="before")
     @classmethod
@@ -103,6 +113,24 @@ class Manifest(_Part):
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
         return manifest
+
+
+def new_manifest(game: Game, exploitability: float | None, **facts: object) -> Manifest:
+    """Return a manifest of today's format and packages with these facts."""
+    return Manifest(
+        format_version=FORMAT_VERSION,
+        game=GameFacts(
+            num_tiles=game.num_tiles,
+            num_chips=game.num_chips,
+            pulls=game.pulls,
+            objective=game.objective,
+        ),
+        exploitability=Exploitability(
+            kind="unknown" if exploitability is None else "exact", value=exploitability
+        ),
+        versions=package_versions(),
+        **facts,  # type: ignore[arg-type]
+    )
 
 
 def package_versions() -> dict[str, str]:

@@ -2,6 +2,9 @@
 
 A table is written to a temporary folder beside its place and renamed.  If a run is killed between
 the two renames, the next reader or writer puts the old table back.
+
+A solve in progress is kept in the same way in a folder beside its table's place, ``3x6.unfinished``
+for ``3x6``, which holds a manifest and the solver's state.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import shutil
 import tempfile
 import time
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -24,18 +28,30 @@ from solver.rules import InputError
 from solver.table.frames import Table
 from solver.table.manifest import Manifest
 
-__all__ = ["check_writable", "load_checkpoint", "load_table", "read_manifest", "save_table"]
+__all__ = [
+    "check_writable",
+    "load_checkpoint",
+    "load_table",
+    "place_of",
+    "read_manifest",
+    "remove_unfinished",
+    "save_table",
+    "save_unfinished",
+    "unfinished_at",
+]
 
 _MANIFEST = "manifest.json"
 _CHECKPOINT = "checkpoint.npz"
 _PARQUET = ("setup", "decisions")
+_UNFINISHED = ".unfinished"
 _TRIES = 20
 _STALE_SECONDS = 3600
 _FILES = {_MANIFEST, _CHECKPOINT, *(f"{name}.parquet" for name in _PARQUET)}
 
 
-def _sum(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+def _sum(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _aside(path: Path) -> Path:
@@ -48,13 +64,50 @@ def _recover(path: Path) -> None:
         _aside(path).rename(path)
 
 
+def _beside(path: Path) -> Path:
+    """Return where a solve in progress is kept whose table belongs at ``path``."""
+    return path.parent / f"{path.name}{_UNFINISHED}"
+
+
+def place_of(path: Path) -> Path:
+    """Return where the table belongs that ``path``, perhaps a solve in progress, becomes.
+
+    Examples
+    --------
+    >>> place_of(Path("results/3x6.unfinished")) == place_of(Path("results/3x6"))
+    True
+    """
+    name = path.name.removesuffix(_UNFINISHED)
+    return path.with_name(name) if name else path
+
+
+def unfinished_at(path: Path) -> Path | None:
+    """Return the folder of the solve in progress whose table belongs at ``path``, if any."""
+    place = _beside(path)
+    _recover(place)
+    return place if place.exists() else None
+
+
 def check_writable(path: Path) -> None:
     """Raise :class:`InputError` unless a table can be written at ``path``.
 
     A folder that is there must be empty or hold a table and nothing else, since it is replaced
-    whole.
+    whole; so must the place beside it, where the solve is kept until it is finished.
     """
     path = path.absolute()
+    if place_of(path) != path:
+        raise InputError(f"{path}: names that end in {_UNFINISHED} are for solves in progress")
+    for place in (path, _beside(path)):
+        _check_replaceable(place)
+    parent = path.parent
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        raise InputError(f"{path}: cannot be written; {parent} is not a writable folder")
+
+
+def _check_replaceable(path: Path) -> None:
+    """Raise :class:`InputError` if anything but a table or a solve in progress is at ``path``."""
     _recover(path)
     if path.is_symlink() or (path.exists() and not path.is_dir()):
         raise InputError(f"{path}: not a folder; a table needs a folder of its own")
@@ -65,17 +118,47 @@ def check_writable(path: Path) -> None:
                 f"{path}: holds {foreign[0]!r}, which is no part of a table; "
                 "choose an empty or a new folder"
             )
-    parent = path.parent
-    while not parent.exists():
-        parent = parent.parent
-    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        raise InputError(f"{path}: cannot be written; {parent} is not a writable folder")
 
 
 def save_table(table: Table, path: Path | str) -> Manifest:
     """Write a table, replacing the one at ``path`` whole; return its manifest as written."""
     path = Path(path).absolute()
     check_writable(path)
+    frames = {name: getattr(table, name) for name in _PARQUET}
+    return _write_folder(path, table.manifest, frames, table.checkpoint)
+
+
+def save_unfinished(
+    path: Path | str, manifest: Manifest, checkpoint: Mapping[str, NDArray]
+) -> Manifest:
+    """Keep a solve in progress beside ``path``, where its table belongs; return its manifest.
+
+    The one kept before is replaced whole.  The table at ``path``, if any, stays.
+    """
+    path = Path(path).absolute()
+    check_writable(path)
+    manifest = manifest.model_copy(update={"finished": False})
+    return _write_folder(_beside(path), manifest, {}, checkpoint)
+
+
+def remove_unfinished(path: Path | str) -> None:
+    """Remove the solve in progress that is kept beside ``path``, if any."""
+    place = _beside(Path(path).absolute())
+    shutil.rmtree(_aside(place), ignore_errors=True)
+    if place.exists():
+        gone = place.with_name(f".{place.name}.new-removed")
+        shutil.rmtree(gone, ignore_errors=True)
+        place.rename(gone)  # at once: a part of it must not be taken for the whole
+        shutil.rmtree(gone, ignore_errors=True)
+
+
+def _write_folder(
+    path: Path,
+    manifest: Manifest,
+    frames: Mapping[str, pl.DataFrame],
+    checkpoint: Mapping[str, NDArray] | None,
+) -> Manifest:
+    """Write a folder and put it at ``path``; return its manifest, with rows and sums."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_stale(path)
@@ -83,24 +166,18 @@ def save_table(table: Table, path: Path | str) -> Manifest:
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
     try:
-        files: dict[str, bytes] = {}
-        for name in _PARQUET:
-            buffer = io.BytesIO()
-            getattr(table, name).write_parquet(buffer, compression="zstd", compression_level=9)
-            files[f"{name}.parquet"] = buffer.getvalue()
-        if table.checkpoint is not None:
-            buffer = io.BytesIO()
-            np.savez(buffer, allow_pickle=False, **table.checkpoint)
-            files[_CHECKPOINT] = buffer.getvalue()
-        manifest = table.manifest.model_copy(
+        for name, frame in frames.items():
+            file = work / f"{name}.parquet"
+            frame.write_parquet(file, compression="zstd", compression_level=9)
+        if checkpoint is not None:
+            np.savez(work / _CHECKPOINT, allow_pickle=False, **checkpoint)
+        manifest = manifest.model_copy(
             update={
-                "rows": {f"{name}.parquet": getattr(table, name).height for name in _PARQUET},
-                "sha256": {name: _sum(data) for name, data in files.items()},
+                "rows": {f"{name}.parquet": frame.height for name, frame in frames.items()},
+                "sha256": {file.name: _sum(file) for file in sorted(work.iterdir())},
             }
         )
-        files[_MANIFEST] = (manifest.model_dump_json(indent=2) + "\n").encode()
-        for name, data in files.items():
-            (work / name).write_bytes(data)
+        (work / _MANIFEST).write_bytes((manifest.model_dump_json(indent=2) + "\n").encode())
         work.chmod(0o755)
         _put(work, path)
     except BaseException:
@@ -129,10 +206,11 @@ def _put(work: Path, path: Path) -> None:
 
 
 def _remove_stale(path: Path) -> None:
-    """Remove what writers of this table that were killed long ago have left."""
-    for left in path.parent.glob(f".{glob.escape(path.name)}.new-*"):
-        if time.time() - left.stat().st_mtime > _STALE_SECONDS:
-            shutil.rmtree(left, ignore_errors=True)
+    """Remove what writers of this table, or beside it, that were killed long ago have left."""
+    for name in (path.name, _beside(path).name):
+        for left in path.parent.glob(f".{glob.escape(name)}.new-*"):
+            if time.time() - left.stat().st_mtime > _STALE_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -140,10 +218,17 @@ def read_manifest(path: Path) -> Manifest:
     path = path.absolute()
     _recover(path)
     if not path.exists():
-        raise InputError(f"{path}: no such table")
+        raise InputError(f"{path}: no such table{_hint(path)}")
     if not (path / _MANIFEST).is_file():
         raise InputError(f"{path}: not a table (no {_MANIFEST} in it)")
     return Manifest.read(path / _MANIFEST)
+
+
+def _hint(path: Path) -> str:
+    """Say so if a solve in progress is kept beside ``path``."""
+    if unfinished_at(path) is None:
+        return ""
+    return f"; an interrupted solve is kept, and `blackwhite solve --resume {path}` goes on from it"
 
 
 def _read_checked(path: Path, name: str, manifest: Manifest) -> bytes:
@@ -153,7 +238,7 @@ def _read_checked(path: Path, name: str, manifest: Manifest) -> bytes:
     if not file.is_file():
         raise InputError(f"{file}: missing")
     data = file.read_bytes()
-    if _sum(data) != manifest.sha256[name]:
+    if hashlib.sha256(data).hexdigest() != manifest.sha256[name]:
         raise InputError(f"{file}: wrong checksum; the file is damaged or was changed")
     return data
 
@@ -165,6 +250,11 @@ def load_table(path: Path | str) -> Table:
     """
     path = Path(path).absolute()
     manifest = read_manifest(path)
+    if not manifest.finished:
+        raise InputError(
+            f"{path}: an interrupted solve, not a table yet; "
+            f"`blackwhite solve --resume {place_of(path)}` goes on from it"
+        )
     frames = {}
     for name in _PARQUET:
         file = f"{name}.parquet"
@@ -191,13 +281,14 @@ def load_table(path: Path | str) -> Table:
 
 
 def load_checkpoint(path: Path) -> dict[str, NDArray]:
-    """Read the solver state stored with the table at ``path``."""
+    """Read the solver state stored with the table, or the solve in progress, at ``path``."""
     path = path.absolute()
     manifest = read_manifest(path)
     if _CHECKPOINT not in manifest.sha256:
         raise InputError(f"{path}: holds no {_CHECKPOINT}, so it cannot be resumed")
+    data = _read_checked(path, _CHECKPOINT, manifest)
     try:
-        with np.load(io.BytesIO(_read_checked(path, _CHECKPOINT, manifest))) as arrays:
+        with np.load(io.BytesIO(data)) as arrays:
             return dict(arrays)
     except (ValueError, OSError, zipfile.BadZipFile):
         raise InputError(f"{path / _CHECKPOINT}: not a solver state") from None
