@@ -1,0 +1,87 @@
+"""What the benchmark measures with: the sequence form of the exported game, and its program."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyspiel
+import pytest
+from benchmarks.sequence_form import in_steps, read_form, solve_program
+
+from solver.efg import efg_lines
+from solver.rules import Game
+
+PEERS = Path(__file__).parent / "benchmarks" / "peers.py"
+
+
+def uniform(form):
+    return [np.ones(side.num_sequences) for side in form.sides]
+
+
+@pytest.mark.parametrize(("game", "value"), [(Game(2, 3), 0.5), (Game(3, 6), 0.6)])
+def test_uniform_strategies_are_as_exploitable_as_by_hand(game, value):
+    form = read_form(efg_lines(game))
+    assert form.exploitability(*uniform(form)) == pytest.approx(value, abs=1e-12)
+
+
+def test_sizes_are_the_known_ones_at_3x6():
+    form = read_form(efg_lines(Game(3, 6)))
+    assert form.num_ends == 15_380
+    assert sum(len(side.parent) for side in form.sides) == 7_120 + 2  # and the two setups
+
+
+def test_exploitability_of_random_strategies_is_openspiels(tmp_path):
+    lines = list(efg_lines(Game(3, 5)))
+    file = tmp_path / "game.efg"
+    file.write_text("".join(line + "\n" for line in lines))
+    game = pyspiel.load_game(f"efg_game(filename={file})")
+    form = read_form(lines)
+    rng = np.random.default_rng(7)
+    weights = [rng.random(side.num_sequences) for side in form.sides]
+    num_setups = int(form.sides[0].num_actions[0])
+    policy = {}
+    for player, side in enumerate(form.sides):
+        for infoset, first in enumerate(side.start[:-1]):
+            probs = weights[player][first : side.start[infoset + 1]]
+            action = 0 if infoset == 0 else num_setups  # fold and match come after the setups
+            key = f"{player}-{player}-{infoset + 1}-"
+            policy[key] = list(enumerate((probs / probs.sum()).tolist(), action))
+    by_openspiel = pyspiel.exploitability(game, policy)
+    assert form.exploitability(*weights) == pytest.approx(by_openspiel, abs=1e-12)
+
+
+@pytest.mark.parametrize(("name", "branching"), [("2x5", 2), ("2x5", 8), ("3x6", 60)])
+def test_setups_in_steps_leave_the_game_what_it_is(name, branching, tmp_path):
+    lines = list(efg_lines(Game.parse(name)))
+    in_parts = list(in_steps(lines, branching))
+    file = tmp_path / "game.efg"
+    file.write_text("".join(line + "\n" for line in in_parts))
+    assert pyspiel.load_game(f"efg_game(filename={file})").num_distinct_actions() == branching
+    form, parts = read_form(lines), read_form(in_parts)
+    assert parts.num_ends == form.num_ends
+    # all parts are of one size, so that uniform steps make uniform setups
+    expected = form.exploitability(*uniform(form))
+    assert parts.exploitability(*uniform(parts)) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["2x3", "3x5"])
+def test_linear_program_finds_value_0_and_strategies_that_cannot_be_exploited(name):
+    form = read_form(efg_lines(Game.parse(name)))
+    value, *plans = solve_program(form)
+    assert value == pytest.approx(0.0, abs=1e-9)
+    assert form.exploitability(*plans) == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.slow
+def test_benchmark_runs_and_all_reach_the_target(tmp_path):
+    out = tmp_path / "peers.json"
+    names = [part for name in ("ours", "openspiel", "lp") for part in ("--only", name)]
+    command = [sys.executable, PEERS, "2x3", "--target", "1e-2", "--out", out, *names]
+    subprocess.run(command, check=True)
+    rows = json.loads(out.read_text())["rows"]
+    assert {row["solver"] for row in rows} == {"ours", "OpenSpiel CFR+", "sequence-form LP"}
+    assert all(row["reached"] for row in rows)
