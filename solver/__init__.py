@@ -23,6 +23,7 @@ _HOMES = {
     "MatchResult": "arena",
     "SampledSolution": "mccfr",
     "SearchedResponse": "exploiter",
+    "SeatsSolution": "lp",
     "Setup": "setups",
     "Situation": "situation",
     "Strategy": "strategy",
@@ -38,6 +39,8 @@ _HOMES = {
     "save_table": "table",
     "search_best_response": "exploiter",
     "solve_exact": "cfr",
+    "solve_lp": "lp",
+    "solve_seats": "lp",
     "solve_sampled": "mccfr",
     "strategy_of": "cfr",
 }

@@ -8,7 +8,7 @@ from solver.judge import exploitability
 from solver.table import load_table
 
 RESULTS = Path(__file__).parents[1] / "results"
-TABLES = sorted(path.parent for path in RESULTS.glob("*/manifest.json"))
+TABLES = sorted(path.parent for path in RESULTS.glob("*/setup.parquet"))
 
 
 def test_tables_are_shipped():
