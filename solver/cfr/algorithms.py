@@ -9,7 +9,9 @@
 ``pdcfr+``  the same with discounting by t^2.3 / (t^2.3 + 1) and averaging weight t^5
             (Xu et al. 2024)
 
-Departures: alternating updates for all of them; CFR as published updates both at once.
+Departures: alternating updates for all of them; CFR as published updates both at once.  Where one
+strategy serves both seats, the choice of a setup is predicted as in PCFR+ in all of them (Farina,
+Kroer and Sandholm 2021), see :mod:`solver.cfr.solver`.
 """
 
 from __future__ import annotations
@@ -21,18 +23,14 @@ from numpy.typing import NDArray
 
 from solver.rules import InputError
 
-__all__ = ["Algorithm", "PREDICTIVE", "check_algorithm", "schedule"]
+__all__ = ["Algorithm", "check_algorithm", "schedule"]
 
 Algorithm = Literal["cfr", "cfr+", "dcfr", "pcfr+", "pdcfr+"]
-
-PREDICTIVE = ("pcfr+", "pdcfr+")
-"""The algorithms that do well with one strategy for both seats."""
-
 
 def check_algorithm(algorithm: str) -> Algorithm:
     """Return the algorithm named; raise InputError if there is none."""
     if algorithm == "auto":
-        return "pcfr+"
+        return "dcfr"
     if algorithm not in get_args(Algorithm):
         raise InputError(
             f"algorithm {algorithm!r}: allowed are auto, {', '.join(get_args(Algorithm))}"

@@ -146,8 +146,10 @@ def sum_roots(problem, me):
 def update_setups(problem, first_side, past_side, rule):
     """Sum up what sides ``first_side`` to ``past_side - 1`` earn, and update their setups.
 
-    With one strategy that is both sides, and a setup earns what it does on both.  Added to the
-    averages are the setups that the branches were just run with: those of the opponent.
+    With one strategy that is both sides, a setup earns what it does on both, and its last regret is
+    expected to come again whatever the algorithm: setups meet their own last choice, and would
+    else chase it.  Added to the averages are the setups that the branches were just run with:
+    those of the opponent.
     """
     add_setups(
         problem.setups[past_side - 1 if problem.one_strategy else 1 - first_side], rule.weight
@@ -158,7 +160,8 @@ def update_setups(problem, first_side, past_side, rule):
         both = problem.value[0]
         for setup in range(both.shape[0]):
             both[setup] += problem.value[1][setup]
-    match_regrets(problem.setups[first_side], problem.value[first_side], rule)
+    predict = 1.0 if problem.one_strategy else rule.predict
+    match_regrets(problem.setups[first_side], problem.value[first_side], rule, predict)
 
 
 @njit(cache=True, nogil=True)
@@ -184,7 +187,7 @@ def add_setups(setups, weight):
 
 
 @njit(cache=True, nogil=True)
-def match_regrets(setups, value, rule):
+def match_regrets(setups, value, rule, predict):
     """Update the choice of a setup; ``value`` is what each setup earns.
 
     Regrets that are rounding errors count as none: otherwise they would pick a setup at random in
@@ -200,7 +203,7 @@ def match_regrets(setups, value, rule):
         regret = setups.regret[i] + new
         regret *= rule.positive if regret > 0.0 else rule.negative
         setups.regret[i] = regret
-        setups.prob[i] = max(regret + rule.predict * new, 0.0)
+        setups.prob[i] = max(regret + predict * new, 0.0)
         total += setups.prob[i]
     for i in range(n):
         setups.prob[i] = setups.prob[i] / total if total > ROUNDING else 1.0 / n

@@ -25,7 +25,6 @@ from making import write_manifest
 
 from solver import Game
 from solver.cfr import Algorithm, ExactSolver
-from solver.cfr.algorithms import PREDICTIVE
 from solver.lp import solve_lp
 
 mpl.use("svg")
@@ -50,14 +49,14 @@ class Point:
 
 def run_curve(game: Game, algorithm: Algorithm, limit: float) -> list[Point]:
     """Return the curve of an algorithm in so many seconds of iterations."""
-    solver = ExactSolver(game, algorithm=algorithm, one_strategy=algorithm in PREDICTIVE)
+    solver = ExactSolver(game, algorithm=algorithm)
     points, seconds, goal = [], 0.0, 8
     while seconds < limit:
         start = time.perf_counter()
         solver.run(goal - solver.iterations)
         seconds += time.perf_counter() - start
-        values = solver.best_response_values()  # of two strategies the better one would be kept
-        points.append(Point(game.name, algorithm, goal, seconds, max(min(values), FLOOR)))
+        found = max(solver.exploitability(), FLOOR)
+        points.append(Point(game.name, algorithm, goal, seconds, found))
         goal = int(goal * GROWTH) + 1
     return points
 
