@@ -85,3 +85,19 @@ def test_benchmark_runs_and_all_reach_the_target(tmp_path):
     rows = json.loads(out.read_text())["rows"]
     assert {row["solver"] for row in rows} == {"ours", "OpenSpiel CFR+", "sequence-form LP"}
     assert all(row["reached"] for row in rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("script", "arguments", "files"),
+    [
+        ("algorithms.py", ["2x3", "--seconds", "0.1"], {"curves.csv", "curves.svg"}),
+        ("price_of_pulls.py", ["2x3", "--objective", "win"], {"prices.csv"}),
+    ],
+)
+def test_scripts_write_what_they_measure(script, arguments, files, tmp_path):
+    pytest.importorskip("matplotlib")
+    command = [sys.executable, str(PEERS.with_name(script)), *arguments, "--out", str(tmp_path)]
+    subprocess.run(command, check=True, capture_output=True)
+    assert {file.name for file in tmp_path.iterdir()} == files | {"manifest.json"}
+    assert "2x3" in (tmp_path / min(files)).read_text()

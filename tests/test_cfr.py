@@ -231,6 +231,10 @@ def test_a_solve_goes_on_from_any_checkpoint_to_the_same_end():
         assert all(np.array_equal(rest.state[name], whole.state[name]) for name in whole.state)
 
 
+def test_a_target_of_zero_can_be_reached():
+    assert solve_exact(Game(2, 2), target=0.0, iterations=500).iterations == 8
+
+
 def test_a_solve_that_had_come_to_its_end_stays_there():
     whole = solve_exact(Game(3, 6), target=1e-3)
     assert solve_exact(Game(3, 6), target=1e-3, state=whole.state).iterations == whole.iterations

@@ -91,7 +91,7 @@ BAD = [
     (["solve", "999999x999999"], "999999x999999.*60 tiles"),
     (["solve", "40x100"], "40x100.*GiB"),
     (["solve", "3x6", "--method", "magic"], "magic.*auto, exact, mccfr"),
-    (["solve", "3x6", "--algorithm", "magic"], r"magic.*pcfr\+"),
+    (["solve", "3x6", "--algorithm", "magic"], r"magic.*dcfr"),
     (["solve", "--method", "mccfr", "--algorithm", "magic"], r"magic.*rm\+"),
     (["solve", "3x6", "--target", "0"], "--target 0"),
     (["solve", "3x6", "--target", "nan"], "--target nan"),
@@ -117,7 +117,7 @@ BAD = [
     (["solve", "3x6", "--resume", "mine"], "mine"),
     (["solve", "3x6", "--resume", "nowhere"], "nowhere: no such table"),
     (["solve", "3x6", "--resume", "results/local/2x4"], "holds 2x4"),
-    (["solve", "3x6", "--resume", "results/local/3x6", "--algorithm", "cfr"], r"cfr.*pcfr\+"),
+    (["solve", "3x6", "--resume", "results/local/3x6", "--algorithm", "cfr"], r"cfr.*pdcfr\+"),
     (
         ["solve", "3x6", "--resume", "results/local/3x6", "--pulls", "free"],
         "holds 3x6, pulls=latest",

@@ -9,9 +9,7 @@ import pytest
 from linear_program import SequenceForm
 
 from solver.cfr import ExactSolution, ExactSolver, strategy_of
-from solver.cfr.iterate import new_buffers, run_batches
-from solver.cfr.passes import Rule
-from solver.cfr.solver import new_problem, root_values
+from solver.cfr.solver import new_problem, response_values
 from solver.judge import exploitability
 from solver.lp import solve_lp, solve_seats
 from solver.lp.model import Player, make_players
@@ -82,10 +80,9 @@ def test_best_response_by_columns_equals_that_of_the_tree(pulls, objective):
     shares = random_shares(player, 1)
     write_shares(shares, problem, (0, 1))
     assert np.allclose(read_shares(player, problem, (0, 1)), shares, atol=1e-14)
-    which = np.arange(len(tree.arrays.batch_start) - 1)
-    run_batches(problem, which, 0, 2, Rule(True, 1.0, 1.0, 0.0, 0.0), new_buffers(tree.arrays))
+    values = response_values(problem)
     _, best = best_values(player, payoff @ plan_of_shares(player, shares))
-    assert best[0] == pytest.approx(root_values(problem)[0], abs=1e-12)
+    assert best[0] == pytest.approx(values[0], abs=1e-12)
 
 
 @pytest.mark.parametrize("seat_pulls", SEATS)
@@ -99,13 +96,12 @@ def test_best_responses_by_columns_equal_those_of_the_tree_for_each_seat(seat_pu
         write_shares(shares, problem, (p,))
         assert np.allclose(read_shares(player, problem, (p,)), shares, atol=1e-14)
         plans.append(plan_of_shares(player, shares))
-    which = np.arange(len(tree.arrays.batch_start) - 1)
-    run_batches(problem, which, 0, 2, Rule(True, 1.0, 1.0, 0.0, 0.0), new_buffers(tree.arrays))
+    values = response_values(problem)
     found = [
         best_values(players[0], payoff @ plans[1])[1][0],
         best_values(players[1], -(payoff.T @ plans[0]))[1][0],
     ]
-    assert found == pytest.approx(root_values(problem), abs=1e-12)
+    assert found == pytest.approx(values, abs=1e-12)
 
 
 def test_payoffs_of_one_strategy_are_skew_symmetric():

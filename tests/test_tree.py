@@ -323,22 +323,23 @@ def flat_arrays(tree: PublicTree) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("pulls", [("free", "latest"), ("latest", "tiles")])
 def test_seats_may_pay_by_different_rules(pulls):
-    game = Game(3, 6)
-    for off in ((), ("drop_dominated", "fold_endings"), REDUCTIONS):
-        tree = build_tree(
-            game, seat_pulls=pulls, **(dict.fromkeys(off, False) | {"one_strategy": False})
-        )
-        probs = np.full(tree.num_setups, 1 / tree.num_setups)
-        halves = [np.full(num, 0.5) for num in tree.num_side_infostates]
-        values = best_response_values(tree, (probs, probs), (halves[0], halves[1]))
-        # The coin pays by the default rule, the tree's by all ways alike: only the first is judged.
-        if off == REDUCTIONS:
-            chooser = pulls.index(next(rule for rule in pulls if rule != "latest"))
-            coin = make_strategy(3, 6, True, match_constant=0.5)
-            reply = best_response(coin, game, seat=chooser, pulls=pulls[chooser])
-            assert values[chooser] == pytest.approx(reply.value, abs=1e-12)
+    game = Game(3, 9)
+    off = dict.fromkeys(REDUCTIONS, False)
+    tree = build_tree(game, seat_pulls=pulls, **off)
+    probs = np.full(tree.num_setups, 1 / tree.num_setups)
+    halves = [np.full(num, 0.5) for num in tree.num_side_infostates]
+    values = best_response_values(tree, (probs, probs), (halves[0], halves[1]))
+    chooser = 1 - pulls.index("latest")
+    coin = make_strategy(3, 9, True, match_constant=0.5)  # pays by the default rule
+    reply = best_response(coin, game, seat=chooser, pulls=pulls[chooser])
+    assert values[chooser] == pytest.approx(reply.value, abs=1e-12)
     with pytest.raises(InputError, match="one strategy"):
         build_tree(game, seat_pulls=pulls)
+
+
+@pytest.mark.parametrize("name", ["1x3", "2x3", "3x6"])
+def test_arrays_are_contiguous_so_that_passes_compile_once(name):
+    assert all(array.flags.c_contiguous for array in flat_arrays(build_tree(Game.parse(name))))
 
 
 @pytest.mark.parametrize(("name", "value"), [("2x3", 0.5), ("3x6", 0.6)])

@@ -27,6 +27,7 @@ __all__ = ["Algorithm", "check_algorithm", "schedule"]
 
 Algorithm = Literal["cfr", "cfr+", "dcfr", "pcfr+", "pdcfr+"]
 
+
 def check_algorithm(algorithm: str) -> Algorithm:
     """Return the algorithm named; raise InputError if there is none."""
     if algorithm == "auto":

@@ -170,13 +170,12 @@ def run_alone(problem, rows, buffers):
     which = np.arange(problem.tree.batch_start.shape[0] - 1)
     for row in range(rows.shape[0]):
         rule = Rule(False, rows[row, 0], rows[row, 1], rows[row, 2], rows[row, 3])
-        if problem.one_strategy:
-            run_batches(problem, which, 0, 2, rule, buffers)
-            update_setups(problem, 0, 2, rule)
-        else:
-            for me in range(2):
-                run_batches(problem, which, me, me + 1, rule, buffers)
-                update_setups(problem, me, me + 1, rule)
+        first_side = 0
+        while first_side < 2:
+            past_side = 2 if problem.one_strategy else first_side + 1
+            run_batches(problem, which, first_side, past_side, rule, buffers)
+            update_setups(problem, first_side, past_side, rule)
+            first_side = past_side
 
 
 @njit(cache=True, nogil=True)

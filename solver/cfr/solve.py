@@ -143,7 +143,11 @@ def _is_done(solver: ExactSolver, limits: _Limits) -> bool:
     done = solver.iterations
     if limits.target is None or done == 0 or _next_evaluation(done - 1) != done:
         return False
-    return solver.exploitability() <= limits.target
+    return _is_reached(solver.exploitability(), limits.target)
+
+
+def _is_reached(exploitability: float | None, target: float | None) -> bool:
+    return target is not None and exploitability is not None and exploitability <= target
 
 
 def _work_until(
@@ -167,7 +171,7 @@ def _work_until(
         seconds = time.perf_counter() - limits.start
         if progress is not None and not progress(solver.iterations, seconds, exploitability):
             return
-        if exploitability is not None and exploitability <= (limits.target or -1.0):
+        if _is_reached(exploitability, limits.target):
             return
         if limits.time_limit is not None and seconds >= limits.time_limit:
             return

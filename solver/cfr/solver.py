@@ -11,7 +11,7 @@ choice instead of the other seat's new one.  Without prediction they chase it, a
 10 to 70 times as many iterations; with it, about twice as many as with a strategy for each seat, at
 half the cost each.
 
-With two threads the batches of first-slot branches are dealt out once, by size, and each thread
+With several threads the batches of first-slot branches are dealt out once, by size, and each thread
 goes through its own; the numbers are the same as with one.
 """
 
@@ -41,7 +41,13 @@ from solver.rules import Game, InputError, Pulls
 from solver.tree.build import PublicTree, build_tree
 from solver.tree.view import infostate_observations, side_decisions
 
-__all__ = ["ExactSolver", "best_response_values"]
+__all__ = [
+    "ExactSolver",
+    "best_response_values",
+    "new_problem",
+    "read_off",
+    "response_values",
+]
 
 THREADED_WORK = 100_000
 """Links and payoffs of a tree up to which a second thread costs more than it brings."""
@@ -115,8 +121,13 @@ def best_response_values(
         if pay is not None:
             problem.states[player].pay[:] = pay[player][found.pay_row >= 0]
         problem.setups[player].prob[:] = probs[player][tree.root_setup]
-    which = np.arange(len(tree.arrays.batch_start) - 1)
-    run_batches(problem, which, 0, 2, _BEST, new_buffers(tree.arrays))
+    return response_values(problem)
+
+
+def response_values(problem: Problem) -> tuple[float, float]:
+    """Return what a best response earns in each seat against a problem's current strategy."""
+    which = np.arange(len(problem.tree.batch_start) - 1)
+    run_batches(problem, which, 0, 2, _BEST, new_buffers(problem.tree))
     return root_values(problem)
 
 
@@ -189,15 +200,6 @@ class ExactSolver:
         self._problem = new_problem(self.tree)
         self._shares = deal_batches(self.tree, threads)
         self._buffers = [new_buffers(self.tree.arrays) for _ in self._shares]
-
-    @property
-    def num_bytes(self) -> int:
-        """Memory of what the solver holds beside the tree."""
-        problem = self._problem
-        setups = problem.setups[: 1 if self.tree.one_strategy else 2]
-        parts = [*problem.states, *setups, problem.root_value, problem.value]
-        parts += [part for buffers in self._buffers for part in buffers]
-        return sum(array.nbytes for part in parts for array in part)
 
     def run(self, iterations: int) -> None:
         """Run this many more iterations."""

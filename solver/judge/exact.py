@@ -11,7 +11,8 @@ An abstracted strategy is judged in the same way, since a strategy is only asked
 probabilities and for what it does with one setup at one history.
 
 The judged player's first-slot branches (own colour and stack) share no numbers, so threads divide
-them up and any number of threads gives the same bits.  Memory is O(setups x N) for each thread.
+them up and any number of threads gives the same bits.  Memory is O(setups x N) for each
+thread, times the ways to pay where there is a choice of them.
 """
 
 from __future__ import annotations

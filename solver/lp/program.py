@@ -22,6 +22,7 @@ imperfect information, Journal of Artificial Intelligence Research 51, 2014.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,11 +64,13 @@ def solve_part(
     *,
     method: str,
     time_limit: float | None = None,
+    goes_on: Callable[[], bool] = lambda: True,
 ) -> PartSolution | None:
     """Solve the program over the kept columns of both players.
 
-    Returns None when out of time.  Setups sum up to their number instead of 1 in the program, so
-    that the tolerance, which is absolute, is small beside how often one is placed.
+    Returns None when out of time or told to stop, or if HiGHS fails.  Setups sum up to their number
+    instead of 1 in the program, so that the tolerance, which is absolute, is small beside how often
+    one is placed.
 
     Parameters
     ----------
@@ -79,11 +82,8 @@ def solve_part(
         One of HiGHS, as in :func:`scipy.optimize.linprog`.
     time_limit : float, optional
         Seconds.
-
-    Raises
-    ------
-    RuntimeError
-        If HiGHS fails.
+    goes_on : callable, optional
+        Asked several times a second.
     """
     rows, columns, flows = [], [], []
     for player, choices in zip(players, kept, strict=True):
@@ -100,6 +100,7 @@ def solve_part(
     low = np.concatenate([np.zeros(num_x), np.full(num_q, -np.inf)])
     gains = payoff[columns[0]][:, columns[1]]
     found = _run_apart(
+        goes_on,
         cost,
         A_ub=hstack([-gains.T, flows[1].T]).tocsr(),
         b_ub=np.zeros(len(columns[1])),
@@ -113,10 +114,8 @@ def solve_part(
             "time_limit": time_limit,
         },
     )
-    if found.status == 1:
+    if found is None or not found.success:
         return None
-    if not found.success:
-        raise RuntimeError(f"HiGHS: {found.message}")
     parts = (found.x[:num_x], -found.ineqlin.marginals)
     plans = []
     for player, column, values in zip(players, columns, parts, strict=True):
@@ -126,8 +125,11 @@ def solve_part(
     return PartSolution((plans[0], plans[1]), -found.fun / scale**2, int(found.nit))
 
 
-def _run_apart(*arguments: Any, **options: Any) -> Any:
-    """Call linprog in a thread of its own: HiGHS does not hear Ctrl-C, but waiting for it does."""
+def _run_apart(goes_on: Callable[[], bool], *arguments: Any, **options: Any) -> Any:
+    """Call linprog in a thread of its own, since HiGHS does not hear Ctrl-C; None if told to stop.
+
+    A program that is given up runs on in its thread until it ends or the process does.
+    """
     results: list[Any] = []
 
     def run() -> None:
@@ -140,6 +142,8 @@ def _run_apart(*arguments: Any, **options: Any) -> Any:
     worker.start()
     while worker.is_alive():
         worker.join(0.05)
+        if worker.is_alive() and not goes_on():
+            return None
     if isinstance(results[0], Exception):
         raise results[0]
     return results[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +44,11 @@ class Limits(NamedTuple):
     def is_over(self, seconds: float) -> bool:
         """Whether the time is."""
         return self.time_limit is not None and seconds >= self.time_limit
+
+    def tell(self, start: float, iterations: int, exploitability: float) -> bool:
+        """Tell how far it is; return whether to go on."""
+        seconds = time.perf_counter() - start
+        return self.progress is None or self.progress(iterations, seconds, exploitability)
 
 
 class Found(NamedTuple):
@@ -95,14 +101,16 @@ def search(
     iterations = 0
     while best_gap > LEAST_GAIN * limits.stakes:
         seconds = time.perf_counter() - start
-        progress = limits.progress
-        if limits.is_over(seconds):
-            break
-        if progress is not None and not progress(iterations, seconds, best_gap / 2):
+        if limits.is_over(seconds) or not limits.tell(start, iterations, best_gap / 2):
             break
         left = None if limits.time_limit is None else limits.time_limit - seconds
         part = solve_part(
-            players, payoff, (kept[0], kept[1]), method=limits.method, time_limit=left
+            players,
+            payoff,
+            (kept[0], kept[1]),
+            method=limits.method,
+            time_limit=left,
+            goes_on=partial(limits.tell, start, iterations, best_gap / 2),
         )
         if part is None:
             break

@@ -15,19 +15,14 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from solver.cfr.iterate import Problem, new_buffers, run_batches
-from solver.cfr.passes import Rule
 from solver.cfr.solution import ExactSolution
-from solver.cfr.solver import ExactSolver, new_problem, read_off, root_values
+from solver.cfr.solver import ExactSolver, new_problem, read_off, response_values
 from solver.lp.model import make_players
 from solver.lp.plans import read_shares, write_shares
 from solver.lp.search import Found, Limits, search
 from solver.progress import Progress
 from solver.rules import Game, InputError, Pulls
 from solver.setups import count_setups
-from solver.tree.build import PublicTree
 
 __all__ = ["SeatsSolution", "solve_lp", "solve_seats"]
 
@@ -42,8 +37,6 @@ FIRST_EXPLOITABILITY = 1e-2
 
 FIRST_ITERATIONS = 50
 """Iterations of the short run until it is measured; from then on by halves more."""
-
-_BEST = Rule(True, 1.0, 1.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -116,7 +109,7 @@ def solve_lp(
     found = _search(solver, Limits(_stakes(game), whole, method, time_limit, progress))
     problem = new_problem(solver.tree)
     write_shares(found.shares[0], problem, (0, 1))
-    exploitability = _best_response_values(solver.tree, problem)[0]
+    exploitability = response_values(problem)[0]
     return ExactSolution(
         game=game,
         algorithm="lp",
@@ -167,7 +160,7 @@ def solve_seats(
     problem = new_problem(solver.tree)
     for p in range(2):
         write_shares(found.shares[p], problem, (p,))
-    values = _best_response_values(solver.tree, problem)
+    values = response_values(problem)
     seats = [
         ExactSolution(
             game=replace(game, pulls=seat_pulls[p]),
@@ -223,7 +216,9 @@ def _search(solver: ExactSolver, limits: Limits) -> Found:
     start = time.perf_counter()
     if not limits.whole:
         stop = FIRST_EXPLOITABILITY * limits.stakes
-        while solver.exploitability() > stop and not limits.is_over(time.perf_counter() - start):
+        while (found := solver.exploitability()) > stop and limits.tell(start, 0, found):
+            if limits.is_over(time.perf_counter() - start):
+                break
             solver.run(max(FIRST_ITERATIONS, solver.iterations // 2))
     problem = solver.average_problem()
     players, payoff = make_players(solver.tree)
@@ -232,10 +227,3 @@ def _search(solver: ExactSolver, limits: Limits) -> Found:
         read_shares(player, problem, part) for player, part in zip(players, sides, strict=False)
     ]
     return search(players, payoff, (first[0], first[-1]), limits, start)
-
-
-def _best_response_values(tree: PublicTree, problem: Problem) -> tuple[float, float]:
-    """Return what a best response earns in each seat against a problem's current strategy."""
-    which = np.arange(len(tree.arrays.batch_start) - 1)
-    run_batches(problem, which, 0, 2, _BEST, new_buffers(tree.arrays))
-    return root_values(problem)

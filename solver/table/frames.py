@@ -45,14 +45,7 @@ from solver.strategy import (
     make_strategy,
     num_columns,
 )
-from solver.table.manifest import (
-    FORMAT_VERSION,
-    Abstraction,
-    Exploitability,
-    GameFacts,
-    Manifest,
-    package_versions,
-)
+from solver.table.manifest import Abstraction, Manifest, new_manifest
 from solver.table.pay_columns import PREFIX, pay_columns, read_pay_columns
 
 __all__ = ["Table", "exact_table", "sampled_table"]
@@ -102,23 +95,6 @@ class Table:
         return visits
 
 
-def _manifest(game: Game, exploitability: float | None, **facts: object) -> Manifest:
-    return Manifest(
-        format_version=FORMAT_VERSION,
-        game=GameFacts(
-            num_tiles=game.num_tiles,
-            num_chips=game.num_chips,
-            pulls=game.pulls,
-            objective=game.objective,
-        ),
-        exploitability=Exploitability(
-            kind="unknown" if exploitability is None else "exact", value=exploitability
-        ),
-        versions=package_versions(),
-        **facts,  # type: ignore[arg-type]
-    )
-
-
 def exact_table(
     game: Game,
     *,
@@ -165,7 +141,7 @@ def exact_table(
     if game.pulls != "latest":
         decisions |= pay_columns(game, observations, slots, match, pay_start, pay)
     return Table(
-        manifest=_manifest(
+        manifest=new_manifest(
             game,
             exploitability,
             method="exact",
@@ -224,7 +200,7 @@ def sampled_table(
     decisions["match"] = match[met].astype(np.float32)
     decisions["visits"] = visits[met]
     return Table(
-        manifest=_manifest(
+        manifest=new_manifest(
             game,
             None,
             method="mccfr",

@@ -19,7 +19,6 @@ Six reductions change no value, and each can be left out:
    earns as side 0 and as side 1.
 5. ``drop_dominated``: decisions in which one action is sure to earn as much as the other can, and
    nodes whose outcome is sure, are settled beforehand (:mod:`solver.tree.bounds`).
-
 6. ``fold_endings``: what is left of the last two slots is folded up into matrices of payoffs
    (:mod:`solver.tree.block`).
 
@@ -197,7 +196,7 @@ def build_tree(
     del grown
     counts = [sum(int(record.last_info[p][-1]) for record in records) for p in range(2)]
     opened = [sum(branch.sides[p].num_infos for branch in branches) for p in range(2)]
-    looks = np.array(pairs).T
+    looks = np.ascontiguousarray(np.array(pairs).T)
     arrays = join_branches(branches, roots.look_start[looks], roots.look_start[looks + 1])
     return PublicTree(
         game=game,

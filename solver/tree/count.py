@@ -99,9 +99,8 @@ class SizeEstimate:
 class _Counts:
     """Weighted sums over a sampled tree.
 
-    ``links`` and ``upper_nodes`` count the first slots alone, ``tree_bytes`` and ``record_bytes``
-    the rest, ``raw_bytes`` all that is built before it is reduced, ``work`` what an iteration
-    passes over.
+    ``tree_bytes`` is what solvers read, ``record_bytes`` what is kept beside it, ``raw_bytes`` all
+    that is built before it is reduced, ``work`` what an iteration passes over.
     """
 
     nodes: float = 0.0
@@ -119,7 +118,7 @@ class _Counts:
             setattr(self, part.name, value)
 
 
-def estimate_exact(game: Game, *, seed: int = 0, threads: int = 1) -> SizeEstimate:
+def estimate_exact(game: Game, *, seed: int = 0) -> SizeEstimate:
     """Estimate the size of a game's public tree and the work of solving it.
 
     Examples

@@ -22,7 +22,6 @@ __all__ = [
     "infostate_observations",
     "open_numbers",
     "side_decisions",
-    "tree_bytes",
 ]
 
 
@@ -67,7 +66,7 @@ def side_decisions(tree: PublicTree, player: int) -> Decisions:
     ways = np.concatenate([_ways(record, player) for record in tree.records])
     pay_start = np.concatenate([[0], np.cumsum(ways)])
     pay = np.zeros(pay_start[-1])
-    pay[(pay_start[:-1] + np.maximum(choice, 0))[ways > 0]] = 1.0
+    pay[pay_start[:-1] + np.maximum(choice, 0)] = 1.0
     pay_row = np.full(len(pay), -1)
     if tree.arrays.sides[player].info_pay[-1] > 0:
         # Open ways stand in the order of their infostates.
@@ -206,12 +205,6 @@ def observe_last(player, start, last_kind, last_tile, last_info, other_start, la
             seen[i, slot, 2] = HIDDEN - tint
             seen[i, slot, 3] = last_stack[k, 1 - player]
     return node
-
-
-def tree_bytes(tree: PublicTree) -> int:
-    """Return the bytes that a tree's arrays take."""
-    records = [value for record in tree.records for value in vars(record).values()]
-    return array_bytes(tree.arrays, tree.root_setup, *records)
 
 
 def array_bytes(*items: object) -> int:

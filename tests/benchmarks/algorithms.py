@@ -19,16 +19,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, get_args
 
-import matplotlib as mpl
 import typer
 from making import write_manifest
 
 from solver import Game
 from solver.cfr import Algorithm, ExactSolver
 from solver.lp import solve_lp
-
-mpl.use("svg")
-from matplotlib import pyplot
 
 GAMES = ["3x6", "3x9", "4x6", "4x8"]
 GROWTH = 1.1
@@ -71,6 +67,11 @@ def run_program(game: Game) -> Point:
 
 def draw(points: list[Point], games: list[str], file: Path) -> None:
     """Draw the curves, a panel a game."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    from matplotlib import pyplot
+
     mpl.rcParams["svg.hashsalt"] = "blackwhite"
     figure, axes = pyplot.subplots(1, len(games), figsize=(4 * len(games), 3.6), squeeze=False)
     for axis, game in zip(axes[0], games, strict=True):

@@ -265,11 +265,8 @@ def run_interior_point(task: Task) -> Iterator[Row]:
 
 
 def run_ours(task: Task) -> Iterator[Row]:
-    """Solve by this project, with one thread and with two where that can be chosen."""
-    choices = [{}]
-    if "threads" in inspect.signature(solver.solve_exact).parameters:
-        choices = [{"threads": 1}, {"threads": 2}]
-    for choice in choices:
+    """Solve by this project, with one thread and with two."""
+    for choice in ({"threads": 1}, {"threads": 2}):
         solver.solve_exact(task.game, iterations=1, **choice)  # compiles what it has to
         for target in task.targets:
             totals, builds = [], []

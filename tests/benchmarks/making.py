@@ -7,10 +7,11 @@ import os
 import platform
 import shlex
 import sys
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
-__all__ = ["cpu_name", "write_manifest"]
+__all__ = ["cpu_name", "package_versions", "write_manifest"]
 
 PACKAGES = ("blackwhite", "numba", "numpy", "scipy", "matplotlib")
 
@@ -25,13 +26,29 @@ def cpu_name() -> str:
     return platform.processor() or platform.machine()
 
 
+def package_versions(names: Iterable[str]) -> dict[str, str]:
+    """Return the versions of Python and of packages, ``missing`` where there is none.
+
+    Examples
+    --------
+    >>> package_versions(["numpy", "no such package"])["no such package"]
+    'missing'
+    """
+    versions = {"python": platform.python_version()}
+    for name in names:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = "missing"
+    return versions
+
+
 def write_manifest(folder: Path, **facts: object) -> None:
     """Write ``manifest.json``: the command, the machine, the versions, and ``facts``."""
-    versions = {name: metadata.version(name) for name in PACKAGES}
     data = {
         "command": shlex.join(["python", *sys.argv]),
         "cpu": f"{cpu_name()}, {os.cpu_count()} cores",
-        "versions": {"python": platform.python_version(), **versions},
+        "versions": package_versions(PACKAGES),
         **facts,
     }
     (folder / "manifest.json").write_text(json.dumps(data, indent=2) + "\n")

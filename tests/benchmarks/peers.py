@@ -18,14 +18,12 @@ import json
 import math
 import multiprocessing
 import os
-import platform
 import resource
 import shlex
 import sys
 import tempfile
 import time
 from dataclasses import asdict
-from importlib import metadata
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Annotated
@@ -33,6 +31,7 @@ from typing import Annotated
 import numpy as np
 import typer
 from contenders import CONTENDERS
+from making import cpu_name, package_versions
 from numba import njit, prange
 from race import Row, Task, memory_limit
 from rich.console import Console
@@ -77,31 +76,6 @@ def memory_bandwidth(kernel, repeats: int = 5) -> float:
         kernel(a, b, c)
         best = min(best, time.perf_counter() - start)
     return 3 * a.nbytes / best / 1e9
-
-
-def processor() -> str:
-    """Return the name of the processor."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages compared, ``missing`` where there is none.
-
-    Examples
-    --------
-    >>> versions()["numpy"] == np.__version__
-    True
-    """
-    found = {"python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = "missing"
-    return found
 
 
 def work(name: str, task: Task, results: Connection) -> None:
@@ -206,7 +180,7 @@ def main(
         if name not in CONTENDERS:
             raise typer.BadParameter(f"{name}: allowed are {', '.join(CONTENDERS)}")
     machine = {
-        "processor": processor(),
+        "processor": cpu_name(),
         "cores": os.cpu_count(),
         "load before": os.getloadavg()[0],
         "triad GB/s, one core": memory_bandwidth(triad),
@@ -237,7 +211,7 @@ def main(
         "Exploitability as our judge and the peers' own libraries compute it: the same within "
         f"{max(confirmed, default=math.nan):.0e}."
     )
-    facts = {"game": parsed.name} | size | machine | versions()
+    facts = {"game": parsed.name} | size | machine | package_versions(PACKAGES)
     console.print(
         ", ".join(f"{k} {v:.1f}" if isinstance(v, float) else f"{k} {v}" for k, v in facts.items())
     )
@@ -247,7 +221,7 @@ def main(
             "game": parsed.name,
             "size": size,
             "machine": machine,
-            "versions": versions(),
+            "versions": package_versions(PACKAGES),
             "time_limit": time_limit,
             "rows": [
                 {
