@@ -36,6 +36,7 @@ def about() -> None:
 def main() -> None:
     """Run the command; exit 0, or 2 with one line on standard error for bad input."""
     quiet = not {"--quiet", "-q"}.isdisjoint(sys.argv)
+    swallowed = _note_swallowed_interrupts()
     try:
         with compile_notice(quiet=quiet):
             code = app(standalone_mode=False)
@@ -56,6 +57,8 @@ def main() -> None:
         # Typer's usage errors come from its own copy of click; they know how to say themselves.
         if hasattr(error, "format_message"):
             _refuse(error.format_message())
+        if swallowed:
+            _refuse("interrupted; nothing was written")
         if os.environ.get("BLACKWHITE_TRACEBACK"):
             raise
         _refuse(
@@ -63,6 +66,24 @@ def main() -> None:
             "(BLACKWHITE_TRACEBACK=1 shows where)"
         )
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _note_swallowed_interrupts() -> list[object]:
+    """Return a list that Ctrl-C fills where it cannot be raised: in the compiler's callbacks.
+
+    The compiler then fails in its own way.
+    """
+    swallowed: list[object] = []
+    report = sys.unraisablehook
+
+    def hook(unraisable: sys.UnraisableHookArgs) -> None:
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            swallowed.append(unraisable.exc_type)
+        else:
+            report(unraisable)
+
+    sys.unraisablehook = hook
+    return swallowed
 
 
 def _refuse(message: str) -> None:

@@ -74,12 +74,19 @@ def solve(
     ] = None,
     method: Annotated[str, typer.Option(help="auto, exact or mccfr")] = "auto",
     algorithm: Annotated[
-        str | None, typer.Option(help="exact: cfr, cfr+, dcfr, pcfr+, pdcfr+, lp; mccfr: rm+, rm")
+        str | None,
+        typer.Option(help="exact: auto (dcfr), cfr, cfr+, dcfr, pcfr+, pdcfr+, lp; mccfr: rm+, rm"),
     ] = None,
     target: Annotated[
-        float | None, typer.Option(help="Stop at this exploitability (exact only).")
+        float | None,
+        typer.Option(
+            help="Stop at this exploitability (exact only); 1e-4 of the stakes where no number of "
+            "iterations is given: 1, or with --objective chips the chips of a player."
+        ),
     ] = None,
-    iterations: Annotated[int | None, typer.Option(min=1, help="Stop after so many.")] = None,
+    iterations: Annotated[
+        int | None, typer.Option(min=1, help="Stop after so many, those before --resume included.")
+    ] = None,
     time_limit: Annotated[
         float | None,
         typer.Option(help="Stop after so many seconds; 60 where no other limit is given."),
@@ -147,6 +154,7 @@ def solve(
         "num_infostates": table.decisions.height,
         "out": str(folder),
         "interrupted": stopped,
+        "target": target if method == "exact" else None,
     }
     goes_on = None if table.checkpoint is None else job.keeper.other or folder
     emit(data, as_json=as_json, show=lambda console: _show_solved(console, data, goes_on))
@@ -238,7 +246,10 @@ def _solve_exactly(job: _Job, follow: Watch) -> Table:
     from solver.cfr import solve_exact
     from solver.cfr.algorithms import check_algorithm
 
-    algorithm = check_algorithm(job.algorithm or "auto")
+    try:
+        algorithm = check_algorithm(job.algorithm or "auto")
+    except InputError as error:
+        raise InputError(f"{error}, {_LP}") from None
     found = solve_exact(
         job.game,
         algorithm=algorithm,
@@ -347,6 +358,8 @@ def _show_solved(console: Console, data: dict[str, Any], goes_on: Path | None) -
         console.print(f"exploitability: not known yet; `blackwhite exploit {folder}` measures it")
     else:
         console.print(f"exploitability: {known:.3g} (the best response scores that much)")
+    if known is not None and data["target"] is not None and known > data["target"]:
+        console.print(f"stopped before the target, {data['target']:.3g}, was reached")
     console.print(f"written to {folder}")
     if data["interrupted"] and goes_on is None:
         console.print("interrupted")

@@ -21,7 +21,7 @@ from solver.rules import Game
 from solver.setups import count_setups
 from solver.tree.bounds import judge_branch
 from solver.tree.branch import Roots, expand_slot, grow_branch, sort_setups
-from solver.tree.build import make_options, record_of
+from solver.tree.build import make_options, pairs_of_looks, record_of
 from solver.tree.flat import Branch
 from solver.tree.parts import (
     EDGES,
@@ -53,8 +53,12 @@ _UPPER_NODE_BYTES, _UPPER_INFO_BYTES, _SETUP_BYTES = 33, 16, 8 * 8
 _LINK_BYTES = 8
 """A node, infostate and link of the first slots, and a setup."""
 
-_BUILD_SECONDS, _PASS_SECONDS = 1.5e-6, 6e-9
-"""Measured, one thread: to build a public node, and to pass over a number or a link."""
+_BUILD_SECONDS, _BRANCH_SECONDS, _PASS_SECONDS = 2.8e-6, 2.5e-3, 11e-9
+"""Measured, one thread: to build a public node, to begin a branch, and to pass over a number or a
+link."""
+
+_ITERATIONS = 2000
+"""Measured on 3x6, 3x9, 4x6 and 4x8: 1,100 to 3,400 to the default target."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,8 @@ class SizeEstimate:
     num_open_infostates : int
         Those that are not settled beforehand; for games whose first slot alone is counted, all.
     num_bytes : int
-        Most memory at any time while the tree is built and solved.
+        Most memory at any time while the tree is built and solved; writing out the result takes
+        three to four times as much for a moment.
     build_seconds : float
         One thread, the tree alone.
     seconds : float
@@ -144,7 +149,9 @@ def estimate_exact(game: Game, *, seed: int = 0) -> SizeEstimate:
         + num_setups * _SETUP_BYTES
         + max(buffers, largest * counts.raw_bytes)
     )
-    return summary(game, "exact" if is_exact else "sampled", num_setups, counts, size)
+    kind: Literal["exact", "sampled"] = "exact" if is_exact else "sampled"
+    num_branches = len(pairs_of_looks(len(looks), True))
+    return summary(game, kind, num_setups, counts, size, num_branches)
 
 
 def summary(
@@ -153,11 +160,11 @@ def summary(
     num_setups: int,
     counts: _Counts,
     num_bytes: float,
+    num_branches: int = 0,
 ) -> SizeEstimate:
     """Return the estimate, with the time that building and iterations take."""
-    nodes, infos = min(counts.nodes, 1e200), min(counts.infos, 1e200)
-    build = nodes * _BUILD_SECONDS
-    iterations = 20 + 95 * infos**0.28  # fitted to 3x6, 4x6 and 4x8
+    nodes = min(counts.nodes, 1e200)
+    build = nodes * _BUILD_SECONDS + num_branches * _BRANCH_SECONDS
     return SizeEstimate(
         game,
         kind,
@@ -167,7 +174,7 @@ def summary(
         num_open_infostates=round(counts.open_infos),
         num_bytes=round(num_bytes),
         build_seconds=float(build),
-        seconds=float(build + iterations * min(counts.work, 1e200) * _PASS_SECONDS),
+        seconds=float(build + _ITERATIONS * min(counts.work, 1e200) * _PASS_SECONDS),
     )
 
 
