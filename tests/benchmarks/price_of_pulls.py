@@ -34,7 +34,14 @@ def price(name: str, objective: str, pulls: str) -> dict[str, object]:
     start = time.perf_counter()
     found = solve_seats(Game.parse(name, objective=objective), (pulls, "latest"))
     seconds = round(time.perf_counter() - start, 1)
-    values = (name, objective, pulls, round(found.lower, 12), round(found.upper, 12), seconds)
+    values = (
+        name,
+        objective,
+        pulls,
+        round(found.lower, 12) + 0.0,
+        round(found.upper, 12) + 0.0,
+        seconds,
+    )
     return dict(zip(COLUMNS, values, strict=True))
 
 
