@@ -117,7 +117,7 @@ BAD = [
     (["solve", "3x6", "--resume", "mine"], "mine"),
     (["solve", "3x6", "--resume", "nowhere"], "nowhere: no such table"),
     (["solve", "3x6", "--resume", "results/local/2x4"], "holds 2x4"),
-    (["solve", "3x6", "--resume", "results/local/3x6", "--algorithm", "cfr"], r"cfr.*pdcfr\+"),
+    (["solve", "3x6", "--resume", "results/local/3x6", "--algorithm", "cfr"], r"cfr.*dcfr"),
     (
         ["solve", "3x6", "--resume", "results/local/3x6", "--pulls", "free"],
         "holds 3x6, pulls=latest",
