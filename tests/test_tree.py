@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import cache
 from itertools import product
 
@@ -390,6 +392,24 @@ def test_estimate_is_close_when_even_a_small_game_is_sampled(monkeypatch):
     assert size.kind == "sampled"
     assert size.num_nodes == pytest.approx(132_509 / 2, rel=0.1)
     assert size.num_infostates == pytest.approx(46_736 / 2, rel=0.1)
+
+
+@pytest.mark.slow
+def test_estimate_of_memory_is_right_within_a_fifth():
+    code = (
+        "import resource\n"
+        "from solver.rules import Game\n"
+        "from solver.cfr import ExactSolver\n"
+        "def run(game, iterations):\n"
+        "    solver = ExactSolver(game)\n"
+        "    solver.run(iterations)\n"
+        "    solver.exploitability()\n"
+        "    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "before = run(Game(3, 6), 2)\n"
+        "print(1024 * (run(Game(4, 10), 2) - before))\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert estimate_exact(Game(4, 10)).num_bytes == pytest.approx(int(found.stdout), rel=0.2)
 
 
 def test_estimate_is_a_lower_bound_when_setups_cannot_be_listed(monkeypatch):
