@@ -381,8 +381,8 @@ def test_estimate_is_close_when_it_samples(name, nodes, infostates):
     for seed in range(3):
         size = estimate_exact(Game.parse(name), seed=seed)
         assert size.kind == "sampled"
-        assert size.num_nodes == pytest.approx(nodes / 2, rel=0.05)
-        assert size.num_infostates == pytest.approx(infostates / 2, rel=0.05)
+        assert size.num_nodes == pytest.approx(nodes / 2, rel=0.15)
+        assert size.num_infostates == pytest.approx(infostates / 2, rel=0.15)
 
 
 def test_estimate_is_close_when_even_a_small_game_is_sampled(monkeypatch):
