@@ -228,15 +228,6 @@ class ExactSolver:
         for job in jobs:
             job.result()
 
-    def average_setups(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the average setup distribution of each side, float64 of shape (setups,)."""
-        result = []
-        for setups in self.average_problem().setups:
-            probs = np.empty(self.tree.num_setups)
-            probs[self.tree.root_setup] = setups.prob
-            result.append(probs)
-        return result[0], result[1]
-
     def average_problem(self) -> Problem:
         """Return the same problem with the average strategy as the current one."""
         problem = self._problem
