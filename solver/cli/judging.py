@@ -87,6 +87,12 @@ def exploit(
                 f"exploitability of {player.name}: at least {data['lower']:.3f} ({found})"
             )
             console.print("A lower bound: the best opponent may win more.")
+            known = data["calibration"]
+            if known:
+                console.print(
+                    f"In {known['tables']} tables of {', '.join(known['games'])} a search found at "
+                    f"least {percent(known['share'])} of the exact value; larger games may differ."
+                )
         console.print(f"best setup against it: {reply['setup']}")
 
     emit(data, as_json=as_json, show=show)
@@ -128,6 +134,7 @@ def _by_search(
     player: Player, time_limit: float, threads: int, seed: int, quiet: bool
 ) -> dict[str, Any]:
     from solver.exploiter import search_best_response
+    from solver.exploiter.calibration import CALIBRATION
 
     with watch(quiet=quiet, unit="games", seconds=time_limit) as follow:
         found = search_best_response(
@@ -143,6 +150,7 @@ def _by_search(
         "games": found.games,
         "search_games": found.search_games,
         "seed": seed,
+        "calibration": CALIBRATION,
     }
 
 
