@@ -13,8 +13,19 @@ The features, each cut into few steps (``FEATURES``):
 ``gap``       missing chips
 ``lead``      own winnings and later chips less the opponent's
 
-Every feature is defined once, in a small function below.  :func:`decision_key` reads a board;
-kernels that keep a game in a few numbers call :func:`key_of` with the same quantities.
+That key alone forgets what a player holds back, so that a setup with a tall stack to come is played
+like one without, and looks worse than it is.  A *fine* key, ``key << DETAIL_BITS | detail``, adds
+the details (``DETAILS``):
+
+``tall_tile``   tile under the tallest of the own later stacks, + 1; 0 if all are single chips
+``tall_stack``  that stack now; the first of equals
+``tall_ahead``  how many slots ahead it stands: 1, 2, 3 or more
+``spare``       spare chips on the opponent's later tiles
+``winnings``    own winnings
+
+Every feature is defined once, in a small function below.  :func:`decision_key` and
+:func:`decision_detail` read a board; kernels that keep a game in a few numbers call :func:`key_of`
+and :func:`detail_of` with the same quantities.
 """
 
 from __future__ import annotations
@@ -23,29 +34,45 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from solver.rules import colour
+from solver.rules import colour, spare_chips
 
 __all__ = [
+    "DETAILS",
+    "DETAIL_BITS",
     "FEATURES",
     "VERSION",
+    "decision_detail",
     "decision_key",
+    "detail_columns",
+    "detail_of",
+    "detail_sizes",
     "feature_columns",
     "feature_labels",
     "feature_sizes",
     "key_of",
     "lead_step",
+    "num_details",
     "num_keys",
     "pack_key",
     "step_of",
     "strength_step",
+    "tall_code",
 ]
 
-VERSION = "coarse-1"
+VERSION = "tall-2"
 
 FEATURES = ("slot", "below", "above", "folded", "strength", "stack", "gap", "lead")
 """The features of a key, from the one that changes slowest to the one that changes fastest."""
 
+DETAILS = ("tall_tile", "tall_stack", "tall_ahead", "spare", "winnings")
+"""What a fine key adds, from the one that changes slowest to the one that changes fastest."""
+
+DETAIL_BITS = 24
+"""Bits of a fine key that hold the detail."""
+
 _FOLDED_STEPS, _STRENGTH_STEPS, _STACK_STEPS, _GAP_STEPS, _LEAD_STEPS = 3, 4, 8, 6, 13
+
+_AHEAD_STEPS, _RESERVE_STEPS = 4, 9
 
 _LEAD_EDGES = (3, 10, 20, 35, 55, 80)
 """Where the steps of a lead end, in hundredths of C."""
@@ -179,6 +206,73 @@ def decision_key(board, slot, player, num_chips):
         stack - board.chips[player, slot],
         lead,
     )
+
+
+@njit(cache=True, nogil=True)
+def num_details(num_tiles):
+    """Return the number of details that a key is divided into."""
+    return (num_tiles + 1) * _STACK_STEPS * _AHEAD_STEPS * _RESERVE_STEPS * _RESERVE_STEPS
+
+
+@njit(cache=True, nogil=True)
+def reserve_step(chips):
+    """Cut a number of chips, 0 or more, into steps: 0, then those of :func:`step_of`."""
+    return step_of(chips, _RESERVE_STEPS - 1) + 1 if chips > 0 else 0
+
+
+@njit(cache=True, nogil=True)
+def tall_code(tile, stack, ahead):
+    """Return the tallest own later stack as one number; 0 is kept for none above a chip.
+
+    It stands on ``tile``, ``ahead`` slots from the one now decided.
+    """
+    code = (tile + 1) * _STACK_STEPS + step_of(stack, _STACK_STEPS)
+    return code * _AHEAD_STEPS + min(ahead, _AHEAD_STEPS - 1)
+
+
+@njit(cache=True, nogil=True)
+def detail_of(tall, spare, winnings):
+    """Return a detail from :func:`tall_code` (or 0) and two numbers of chips."""
+    reserves = reserve_step(spare) * _RESERVE_STEPS + reserve_step(winnings)
+    return tall * _RESERVE_STEPS * _RESERVE_STEPS + reserves
+
+
+@njit(cache=True, nogil=True)
+def decision_detail(board, slot, player):
+    """Return the detail of the decision that ``player`` faces in ``slot``."""
+    n = board.tiles.shape[1]
+    tall = 0
+    highest = 1
+    for later in range(slot + 1, n):
+        if board.chips[player, later] > highest:
+            highest = board.chips[player, later]
+            tall = tall_code(board.tiles[player, later], highest, later - slot)
+    spare = spare_chips(board.chips[1 - player], slot)
+    return detail_of(tall, spare, board.winnings[player])
+
+
+def detail_sizes(num_tiles: int) -> tuple[int, ...]:
+    """Return the number of steps of each detail, in the order of ``DETAILS``.
+
+    Examples
+    --------
+    >>> int(np.prod(detail_sizes(10))) == num_details(10)
+    True
+    """
+    return (num_tiles + 1, _STACK_STEPS, _AHEAD_STEPS, _RESERVE_STEPS, _RESERVE_STEPS)
+
+
+def detail_columns(num_tiles: int, details: NDArray[np.int64]) -> dict[str, NDArray[np.int16]]:
+    """Return the steps of details, one column for each name in ``DETAILS``.
+
+    Examples
+    --------
+    >>> found = detail_columns(10, np.array([detail_of(tall_code(9, 12, 2), 4, 0)]))
+    >>> [int(found[name][0]) for name in DETAILS]
+    [10, 6, 2, 4, 0]
+    """
+    steps = np.unravel_index(details, detail_sizes(num_tiles))
+    return {name: step.astype(np.int16) for name, step in zip(DETAILS, steps, strict=True)}
 
 
 def feature_sizes(num_tiles: int) -> tuple[int, ...]:

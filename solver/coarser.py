@@ -6,9 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.abstraction import FEATURES, feature_sizes
-from solver.strategy import FROM_COARSER, FROM_NOTHING, FROM_TABLE
+from solver.memoryless import row_offsets
+from solver.places import places_of
+from solver.rules import Game
+from solver.strategy import (
+    FROM_COARSER,
+    FROM_NOTHING,
+    FROM_TABLE,
+    KEYED,
+    MEMORYLESS,
+    Strategy,
+    make_strategy,
+)
 
-__all__ = ["COARSER", "fill_from_coarser"]
+__all__ = ["COARSER", "fill_from_coarser", "keyed_strategy"]
 
 COARSER = (
     ("strength",),
@@ -55,3 +66,40 @@ def fill_from_coarser(
         answer[fresh] = np.broadcast_to(mean, sizes).reshape(-1)[fresh]
         source[fresh] = FROM_COARSER
     return answer, source
+
+
+def keyed_strategy(
+    game: Game,
+    model: NDArray[np.float32],
+    match: NDArray[np.float64],
+    visits: NDArray[np.int64],
+    fine_keys: NDArray[np.int64],
+    fine_match: NDArray[np.float64],
+) -> Strategy:
+    """Return a strategy of memoryless setups and keyed decisions.
+
+    Parameters
+    ----------
+    model : ndarray of float32, shape (entries,)
+    match, visits : ndarray, shape (keys,)
+        Probability of matching, and how often the key was met; 0 leaves it to coarser keys.
+    fine_keys, fine_match : ndarray of int64 and float64, shape (fine keys,)
+        Fine keys that answer for themselves, all different.
+    """
+    match, source = fill_from_coarser(game.num_tiles, match, visits)
+    places, at = places_of(fine_keys) if len(fine_keys) else (fine_keys, fine_keys)
+    by_place = np.zeros(len(places))
+    by_place[at] = fine_match
+    return make_strategy(
+        game.num_tiles,
+        game.num_chips,
+        game.is_win,
+        setup_kind=MEMORYLESS,
+        decision_kind=KEYED,
+        model=model,
+        offsets=row_offsets(game.num_tiles, game.num_chips)[0],
+        match=match,
+        source=source,
+        fine_keys=places,
+        fine_match=by_place,
+    )

@@ -16,13 +16,14 @@ from typing import NamedTuple
 
 from numba import njit
 
-from solver.abstraction import candidates_of, key_of, strength_step
+from solver.abstraction import candidates_of, detail_of, key_of, strength_step, tall_code
 from solver.rules import FOLD, MATCH, chips_after_pulls, colour, utility
 
 __all__ = [
     "Side",
     "can_pay",
     "certain_choice",
+    "hand_detail",
     "hand_key",
     "pack_hand",
     "show_or_fold",
@@ -156,6 +157,22 @@ def hand_key(num_tiles, num_chips, slot, actor, other, card, other_card, stack, 
     return key_of(
         num_tiles, num_chips, slot, below, above, folded, strength, other_stack, gap, lead
     )
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def hand_detail(hand, slot, actor, other, other_card):
+    """Return the detail of the actor's decision, the same as ``decision_detail`` of the board.
+
+    ``hand`` is the actor's, ``other_card`` the other's card in the slot.
+    """
+    tall = 0
+    highest = 1
+    for later in range(slot + 1, hand.shape[0]):
+        stack = stack_now(hand[later], actor)
+        if stack > highest:
+            highest = stack
+            tall = tall_code(tile_of(hand[later]), stack, later - slot)
+    return detail_of(tall, spare_now(other_card, other), actor.winnings)
 
 
 @njit(cache=True, nogil=True, forceinline=True)

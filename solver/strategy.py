@@ -14,10 +14,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from solver.abstraction import decision_key
+from solver.abstraction import DETAIL_BITS, decision_detail, decision_key
 from solver.heuristic import thumb_choice
 from solver.infostate import infostate_key, observe
 from solver.memoryless import draw_memoryless, memoryless_prob
+from solver.places import find_place
 from solver.rules import (
     FOLD,
     FREE,
@@ -102,6 +103,11 @@ class Strategy(NamedTuple):
         EXACT, KEYED: the probability of matching.
     source : ndarray of uint8, shape (keys,)
         KEYED: where each number in ``match`` came from.
+    fine_keys : ndarray of int64, shape (places,)
+        KEYED: a hash table (:mod:`solver.places`) of the fine keys that have answers of their own;
+        ``match`` serves the others.
+    fine_match : ndarray of float64, shape (places,)
+        KEYED: the probability of matching at each.
     pulls : int
         LATEST, TILES or FREE: the rule for paying a gap.
     pay_start : ndarray of int64, shape (infostates + 1,)
@@ -126,6 +132,8 @@ class Strategy(NamedTuple):
     keys: NDArray[np.uint64]
     match: NDArray[np.float64]
     source: NDArray[np.uint8]
+    fine_keys: NDArray[np.int64]
+    fine_match: NDArray[np.float64]
     pulls: int
     pay_start: NDArray[np.int64]
     pay: NDArray[np.float64]
@@ -156,6 +164,8 @@ def make_strategy(num_tiles: int, num_chips: int, is_win: bool, **parts: object)
         "keys": np.zeros(0, np.uint64),
         "match": np.zeros(0),
         "source": np.zeros(0, np.uint8),
+        "fine_keys": np.zeros(0, np.int64),
+        "fine_match": np.zeros(0),
         "pulls": LATEST,
         "pay_start": np.zeros(0, np.int64),
         "pay": np.zeros(0),
@@ -373,6 +383,11 @@ def match_prob(strategy, board, slot, player):
     if strategy.decision_kind == EXACT:
         return 0.0, FROM_NOTHING
     row = decision_key(board, slot, player, strategy.num_chips)
+    if strategy.fine_keys.shape[0] > 0:
+        fine = (row << DETAIL_BITS) | decision_detail(board, slot, player)
+        place = find_place(strategy.fine_keys, 0, strategy.fine_keys.shape[0], fine)
+        if place >= 0:
+            return strategy.fine_match[place], np.int64(FROM_TABLE)
     return strategy.match[row], np.int64(strategy.source[row])
 
 

@@ -9,11 +9,14 @@ from hypothesis import strategies as st
 
 from solver.abstraction import (
     FEATURES,
+    decision_detail,
     decision_key,
+    detail_columns,
     feature_columns,
     feature_labels,
     feature_sizes,
     lead_step,
+    num_details,
     num_keys,
     pack_key,
     step_of,
@@ -47,6 +50,24 @@ def features_by_hand(board, slot: int, player: int, game: Game) -> dict[str, int
     }
 
 
+def details_by_hand(board, slot: int, player: int) -> dict[str, int]:
+    """Return the details of a decision, written down from their definitions."""
+    later = board.chips[player, slot + 1 :]
+    tall = {"tall_tile": 0, "tall_stack": 0, "tall_ahead": 0}
+    if len(later) and later.max() > 1:
+        ahead = int(later.argmax())  # the first of equals
+        tall = {
+            "tall_tile": board.tiles[player, slot + 1 + ahead] + 1,
+            "tall_stack": step_of(later[ahead], 8),
+            "tall_ahead": min(ahead + 1, 3),
+        }
+    reserves = {
+        "spare": int((board.chips[1 - player, slot + 1 :] - 1).sum()),
+        "winnings": int(board.winnings[player]),
+    }
+    return tall | {name: step_of(c, 8) + 1 if c else 0 for name, c in reserves.items()}
+
+
 def decisions(game: Game, rng: np.random.Generator):
     """Play a game at random; yield ``(board, slot, player)`` at each decision."""
     board = new_board(game.num_tiles)
@@ -76,6 +97,10 @@ def test_key_packs_the_features_when_they_are_taken_from_their_definitions(n, ex
         key = decision_key(board, slot, player, game.num_chips)
         assert key == pack_key(n, *features.values())
         assert 0 <= key < num_keys(n)
+        detail = decision_detail(board, slot, player)
+        assert 0 <= detail < num_details(n)
+        steps = {name: column[0] for name, column in detail_columns(n, np.array([detail])).items()}
+        assert steps == details_by_hand(board, slot, player)
 
 
 @pytest.mark.parametrize("num_tiles", [1, 2, 5, 10])

@@ -6,11 +6,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solver.abstraction import decision_key
+from solver.abstraction import decision_detail, decision_key
 from solver.hands import (
     Side,
     can_pay,
     certain_choice,
+    hand_detail,
     hand_key,
     pack_hand,
     show_or_fold,
@@ -49,6 +50,8 @@ def test_hands_equal_boards_when_both_are_played_side_by_side(n, extra, is_win, 
             assert can_pay(table[2], table[0], gap) == (kind == CHOICE)
         if kind == CHOICE:
             assert hand_key(n, c, slot, *table) == decision_key(board, slot, player, c)
+            detail = hand_detail(hands[player], slot, sides[player], sides[other], table[3])
+            assert detail == decision_detail(board, slot, player)
             if slot == n - 1:
                 better = last_slot_choice(board, slot, player, c, is_win)
                 assert certain_choice(*table, c, is_win) == better

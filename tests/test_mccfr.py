@@ -8,12 +8,22 @@ import itertools
 import numpy as np
 import pytest
 
-from solver.abstraction import FEATURES, VERSION, feature_sizes, num_keys, pack_key
+from solver.abstraction import (
+    DETAIL_BITS,
+    FEATURES,
+    VERSION,
+    feature_sizes,
+    num_keys,
+    pack_key,
+)
 from solver.coarser import fill_from_coarser
 from solver.judge import evaluate, exploitability
 from solver.mccfr import SampledSolver, SamplingOptions, estimate_sampled, solve_sampled
 from solver.mccfr.kernels import NUM_TRIED
+from solver.mccfr.tables import KNOWN, KNOWN_TRIES, new_answers
+from solver.mccfr.updates import refresh_answer
 from solver.memoryless import memoryless_prob, row_offsets
+from solver.places import find_place
 from solver.rules import Game, InputError
 from solver.setups import list_setups
 from solver.strategy import FROM_COARSER, FROM_NOTHING, FROM_TABLE, LISTED, setup_prob
@@ -62,7 +72,7 @@ def test_table_is_the_same_when_logs_have_to_grow(monkeypatch):
     def short_log(iterations, tried, num_tiles):
         log = new_log(iterations, tried, num_tiles)
         room = (tried + 1) << num_tiles
-        return log._replace(key=log.key[:room], diff=log.diff[:room], answer=log.answer[:room])
+        return log._replace(key=log.key[:room], diff=log.diff[:room])
 
     monkeypatch.setattr(mccfr, "new_log", short_log)
     short = SampledSolver(Game(4, 8), seed=1)
@@ -107,12 +117,14 @@ def test_setup_regrets_are_unbiased_when_compared_with_exact_values(monkeypatch)
     n, c = game.num_tiles, game.num_chips
     first = SampledSolver(game, seed=1, options=SMALL)
     first.run(2048)
-    long = SampledSolver(game, seed=2, options=SamplingOptions(batch=80_000))
-    long._setups.cumulative[:] = first._setups.cumulative
-    long._decisions.match[:] = first._decisions.match
-    for name in ("refresh_setups", "refresh_decisions"):
+    options = SamplingOptions(batch=80_000, opponent_epsilon=0.0)
+    long = SampledSolver(game, seed=2, options=options)
+    long.restore(first.state() | {"counters": long.state()["counters"]})
+    long._setups.regret[:] = 0.0
+    for name in ("refresh_setups", "refresh_shared", "refresh_decisions"):
         monkeypatch.setattr(mccfr, name, lambda *_: None)
-    base = first.current_strategy()._replace(match=first._decisions.match.astype(float))
+    never_met_too = first._decisions.coarse.match.astype(float)  # a coin, as the solver plays it
+    base = first.current_strategy()._replace(match=never_met_too)
     long.run(1)
     tiles, chips = list_setups(game)
     entries = np.concatenate([log.entry[: log.fill[NUM_TRIED]] for log in long._logs])
@@ -163,8 +175,8 @@ def test_exploitability_is_below_a_tenth_when_4x8_is_solved_by_3_million_iterati
     [
         SamplingOptions(batch=256, plus=False),
         SamplingOptions(batch=256, opponent_epsilon=0.2),
-        SamplingOptions(batch=256, tried=1, uniform_prefix=0.0),
-        SamplingOptions(batch=256, averaging_power=0.0, regret_power=0.0, off_weight=0.1),
+        SamplingOptions(batch=256, tried=1, spread_prefix=0.0),
+        SamplingOptions(batch=256, averaging_power=0.0, regret_power=0.0),
     ],
 )
 def test_options_change_the_table(options):
@@ -184,6 +196,61 @@ def test_average_is_weighted_by_batch_number():
     solver.run(64)
     uniform = np.full(second.shape, 1 / len(second))
     np.testing.assert_allclose(solver.strategy().model, (uniform + 2 * second) / 3, atol=1e-6)
+
+
+def test_decisions_average_over_time_from_when_a_key_began_to_answer():
+    """Batches 3 and 6, the only ones that met a key, gave it two strategies."""
+    record, match = new_answers(1, 0.5)
+    total, changes = 0.0, {3: 2.0, 6: -1.0}
+    for batch in range(1, 9):
+        total += batch
+        if batch in changes:
+            record["fold"], record["match"] = 1.0, 1.0 + changes[batch]
+            record["visits"] += 1
+            refresh_answer(record, match, 0, 1, False, total)
+    assert (record["since"][0], record["until"][0]) == (6.0, 21.0)
+    first, second = 3 / 4, 0.0
+    summed = record["summed"][0] + (total - 21.0) * match[0]
+    assert summed / (total - 6.0) == pytest.approx(
+        ((4 + 5 + 6) * first + (7 + 8) * second) / (4 + 5 + 6 + 7 + 8)
+    )
+
+
+def test_fine_keys_answer_once_they_are_known():
+    found = solve_sampled(Game(4, 8), iterations=4096, seed=1, options=SMALL)
+    assert (np.diff(found.fine_keys) > 0).all()
+    assert found.fine_visits.min() >= KNOWN
+    sums = np.zeros(len(found.visits), np.int64)
+    np.add.at(sums, found.fine_keys >> DETAIL_BITS, found.fine_visits)
+    assert (sums <= found.visits).all()
+    strategy = found.strategy()
+    for key, match in zip(found.fine_keys[:50], found.fine_match[:50], strict=True):
+        place = find_place(strategy.fine_keys, 0, len(strategy.fine_keys), key)
+        assert strategy.fine_match[place] == match
+
+
+def test_keys_answer_alone_when_there_is_no_room_for_fine_ones():
+    options = SamplingOptions(batch=256, fine_places=64)
+    solver = SampledSolver(Game(4, 8), seed=1, options=options)
+    solver.run(4096)
+    assert solver._decisions.filled.tolist() == [11, 11, 11, 11]
+    assert exploitability(solver.strategy(), Game(4, 8)) < 0.6
+
+
+def test_rows_share_regrets_until_they_have_been_tried_enough():
+    solver = SampledSolver(Game(4, 6), seed=1, options=SMALL)
+    solver.run(4096)
+    table = solver._setups
+    lengths = {
+        (mask, left): int(mask).bit_count() * (left - int(mask).bit_count() + 1)
+        for mask, left in np.argwhere(table.offsets >= 0)
+    }
+    own = {state for state in lengths if table.now[state] == table.offsets[state]}
+    tried = {state for state in lengths if table.tries[state] >= KNOWN_TRIES * lengths[state]}
+    assert own == tried
+    assert 0 < len(own) < len(lengths)
+    others = {table.now[s] for s in lengths if s not in own and int(s[0]).bit_count() == 3}
+    assert others <= set(table.shared[3])
 
 
 def test_never_met_keys_are_answered_by_the_nearest_coarser_key():
@@ -241,8 +308,8 @@ def test_bad_arguments_are_refused_by_name(arguments, words):
         ("batch", 7),
         ("batch", -8),
         ("tried", 0),
-        ("uniform_prefix", 1.5),
-        ("off_weight", -0.1),
+        ("spread_prefix", 1.5),
+        ("fine_places", 100),
         ("opponent_epsilon", float("nan")),
         ("averaging_power", -1.0),
         ("regret_power", 9.0),
@@ -277,13 +344,22 @@ def test_states_of_other_games_or_batches_are_refused_and_leave_the_solver_alone
     with pytest.raises(InputError, match="nothing"):
         solver.restore({})
     assert solver.iterations == 0
-    assert not solver._decisions.visits.any()
+    assert not solver.visits.any()
 
 
 def test_estimate_counts_what_the_solver_holds():
     game = Game(6, 12)
     size, rows = estimate_sampled(game)
     solver = SampledSolver(game)
-    arrays = [*solver._decisions, *solver._setups, *(a for log in solver._logs for a in log)]
+    decisions = solver._decisions
+    arrays = [
+        *decisions.coarse,
+        *decisions.fine,
+        decisions.fine_keys,
+        decisions.seen,
+        *solver._setups,
+    ]
+    arrays += [array for log in solver._logs for array in log]
     assert sum(array.nbytes for array in arrays) == pytest.approx(size, rel=0.1)
-    assert rows == solver._decisions.match.size + solver._setups.regret.size
+    places = decisions.coarse.match.size + decisions.fine.match.size
+    assert rows == places + solver._setups.weighted.size

@@ -222,7 +222,10 @@ def query(
             outcomes = reply.outcomes
             best = int(outcomes[:, VALUE].argmax()) if kind == CHOICE else FOLD
             mine = "learned on separate draws" if reply.is_learned[best] else "the table's own"
-            method = f"sampled: exact posterior, {reply.num_draws} draws, my later decisions {mine}"
+            sharp = "nearly exact" if len(strategy.fine_keys) else "exact"
+            method = (
+                f"sampled: {sharp} posterior, {reply.num_draws} draws, my later decisions {mine}"
+            )
             ci95 = _interval(reply.batches[:, best])
         actions = _action_values(situation, outcomes, own_probs, kind == CHOICE)
     reason: str | None

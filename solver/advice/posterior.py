@@ -7,7 +7,9 @@ Two forms, both exact (``pulls=latest``):
 * :func:`filter_remainders`: for setups drawn slot by slot from (tiles left, chips left), a forward
   filter over those two.  Of the chips placed on later tiles only the total is hidden, and only
   once pulls have reached the stack being shown; of the tiles only which of them are left.  The
-  opponent's decisions must depend on its own tile, the set of its later tiles and public numbers.
+  opponent's decisions must depend on its own tile, the set of its later tiles and public numbers;
+  where fine keys tell how later stacks stand as well, the answers of their keys stand for them, so
+  that the posterior is only nearly exact.
 """
 
 from __future__ import annotations
@@ -138,6 +140,9 @@ def filter_remainders(
         Empty if no setup that can be drawn leads here.
     """
     n, c = situation.game.num_tiles, situation.game.num_chips
+    if strategy is not None:
+        empty = strategy.fine_keys[:0], strategy.fine_match[:0]
+        strategy = strategy._replace(fine_keys=empty[0], fine_match=empty[1])
     weights = np.zeros((1 << n, c + 1))
     weights[-1, c] = 1.0
     boards = situation.boards()

@@ -323,7 +323,7 @@ def _solve_by_sampling(job: _Job, follow: Watch) -> Table:
         progress=follow,
         state=job.state,
         checkpoint=job.keeper.writer(
-            lambda state: int(state["counters"][0] * state["counters"][3]),
+            lambda state: int(state["counters"][0] * state["counters"][4]),
             method="mccfr",
             algorithm=algorithm,
             options=asdict(options),
@@ -336,6 +336,9 @@ def _solve_by_sampling(job: _Job, follow: Watch) -> Table:
         model=found.model,
         match=found.match,
         visits=found.visits,
+        fine_keys=found.fine_keys,
+        fine_match=found.fine_match,
+        fine_visits=found.fine_visits,
         algorithm=algorithm,
         options=asdict(options),
         iterations=found.iterations,

@@ -123,7 +123,8 @@ def _match_rates(table: Table) -> list[dict[str, Any]]:
     else:
         from solver.abstraction import feature_labels
 
-        frame = table.decisions.with_columns(weight=pl.col("visits").cast(pl.Float64))
+        whole = table.decisions.filter(pl.col("tall_tile") < 0)  # fine keys are visits of these
+        frame = whole.with_columns(weight=pl.col("visits").cast(pl.Float64))
         names = dict(enumerate(feature_labels(n, table.game.num_chips)["gap"]))
     weighted = (pl.col("match") * pl.col("weight")).sum() / pl.col("weight").sum()
     rows = frame.group_by("slot", "gap").agg(match=weighted, decisions=pl.len())

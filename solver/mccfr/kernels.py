@@ -12,22 +12,26 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from solver.abstraction import DETAIL_BITS
 from solver.hands import (
     Side,
     can_pay,
     certain_choice,
+    hand_detail,
     hand_key,
     pack_hand,
     show_or_fold,
     stack_now,
 )
+from solver.mccfr.tables import NUM_PARTS
 from solver.memoryless import nth_tile
+from solver.places import find_place
 from solver.rules import FOLD, MATCH, is_decided, utility
 
 __all__ = [
     "FRAME",
-    "NUM_ANSWERS",
     "NUM_DECISIONS",
+    "NUM_ENDS",
     "NUM_GAMES",
     "NUM_TRIED",
     "Frozen",
@@ -42,7 +46,7 @@ __all__ = [
 FRAME = 10
 """Numbers in a frame: the decision's key, its slot, and both sides."""
 
-NUM_DECISIONS, NUM_ANSWERS, NUM_TRIED, NUM_GAMES = 0, 1, 2, 3
+NUM_DECISIONS, NUM_TRIED, NUM_GAMES, NUM_ENDS = 0, 1, 2, 3
 """What the fill counts of a log count."""
 
 
@@ -55,29 +59,33 @@ class Frozen(NamedTuple):
     is_win : bool
     tried : int
         Actions tried at the random slot of each iteration.
-    uniform_prefix : float
-        Share of iterations whose own setup is uniform up to the random slot.
-    off_weight : float
-        Weight of own decisions with setups that the current strategy did not draw.
+    spread_prefix : float
+        Share of iterations whose own setup is spread out up to the random slot.
     epsilon : float
-        Probability with which each slot of the opponent's setup is uniform.
-    offsets : ndarray of int64, shape (2**N, C + 1)
-        Where the rows of the setup model start.
-    cumulative : ndarray of float32, shape (entries,)
-        Running sums of the current setup strategy within each row.
-    match : ndarray of float32, shape (keys,)
-        Current probability of matching.
+        Probability with which each slot of the opponent's setup is spread out.
+    offsets, now : ndarray of int64, shape (2**N, C + 1)
+        Where the rows of the setup model start, and those that are followed now.
+    cumulative, average : ndarray of float32, shape (entries,)
+        Running sums within each row of the current setup strategy (by ``now``), and of an average
+        one (by ``offsets``).
+    coarse_match : ndarray of float32, shape (keys,)
+        Current probability of matching by key.
+    fine_keys, fine_match : ndarray of int64 and float32, shape (places,)
+        Fine keys by place, and the same for them; -1 for those that do not answer yet.
     """
 
     num_chips: int
     is_win: bool
     tried: int
-    uniform_prefix: float
-    off_weight: float
+    spread_prefix: float
     epsilon: float
     offsets: NDArray[np.int64]
+    now: NDArray[np.int64]
     cumulative: NDArray[np.float32]
-    match: NDArray[np.float32]
+    average: NDArray[np.float32]
+    coarse_match: NDArray[np.float32]
+    fine_keys: NDArray[np.int64]
+    fine_match: NDArray[np.float32]
 
 
 class Log(NamedTuple):
@@ -85,20 +93,17 @@ class Log(NamedTuple):
 
     Attributes
     ----------
-    key, diff : ndarray of int32 and float32, shape (room,)
-        Own decisions: the key, and the value of matching less that of folding (to oneself).
-    answer : ndarray of int32, shape (room,)
-        Keys of the decisions that the opponent faced.
+    key, diff : ndarray of int64 and float32, shape (room,)
+        Own decisions: the fine key, and the value of matching less that of folding (to oneself).
     row, entry, gain : ndarrays of int32, int64 and float32, shape (tried,)
         Setup actions tried: the state ``mask * (C + 1) + chips_left``, the entry of the model, and
         the value of the action less that of the current strategy there.
     fill : ndarray of int64, shape (4,)
-        How many of each there are, and the games played.
+        How many of each there are, the games played, and the ends reached in them.
     """
 
-    key: NDArray[np.int32]
+    key: NDArray[np.int64]
     diff: NDArray[np.float32]
-    answer: NDArray[np.int32]
     row: NDArray[np.int32]
     entry: NDArray[np.int64]
     gain: NDArray[np.float32]
@@ -145,9 +150,8 @@ def new_log(iterations: int, tried: int, num_tiles: int) -> Log:
     """Return an empty log with room for a typical chunk."""
     room = max(2 * (tried + 1) << num_tiles, iterations * (tried + 1) * 32)
     return Log(
-        np.zeros(room, np.int32),
+        np.zeros(room, np.int64),
         np.zeros(room, np.float32),
-        np.zeros(room, np.int32),
         np.zeros(iterations * tried, np.int32),
         np.zeros(iterations * tried, np.int64),
         np.zeros(iterations * tried, np.float32),
@@ -159,9 +163,8 @@ def longer_log(log: Log, room: int) -> Log:
     """Return a copy of a log with room for more decisions."""
     more = len(log.key) + room
     return log._replace(
-        key=np.concatenate([log.key, np.zeros(more, np.int32)]),
+        key=np.concatenate([log.key, np.zeros(more, np.int64)]),
         diff=np.concatenate([log.diff, np.zeros(more, np.float32)]),
-        answer=np.concatenate([log.answer, np.zeros(more, np.int32)]),
     )
 
 
@@ -187,20 +190,21 @@ def place_entry(tiles, chips, slot, mask, width, entry):
 
 
 @njit(cache=True, nogil=True)
-def draw_slots(frozen, rng, uniform, tiles, chips, first, last, mask, chips_left):
-    """Place slots ``first`` to ``last - 1``; each is uniform with probability ``uniform``.
+def draw_slots(frozen, is_now, rng, spread, tiles, chips, first, last, mask, chips_left):
+    """Place slots ``first`` to ``last - 1``; each is spread out with probability ``spread``.
 
-    Returns the tiles and the chips left after them.
+    The others follow the current or the average strategy.  Returns the tiles and the chips left.
     """
     n = tiles.shape[0]
     for slot in range(first, min(last, n - 1)):
         k = n - slot
         width = chips_left - k + 1
-        if uniform > 0.0 and rng.random() < uniform:
-            entry = int(rng.random() * (k * width))
+        if spread > 0.0 and rng.random() < spread:
+            entry = draw_spread(k, width, rng)
+        elif is_now:
+            entry = draw_entry(frozen.cumulative, frozen.now[mask, chips_left], k * width, rng)
         else:
-            row = frozen.offsets[mask, chips_left]
-            entry = draw_entry(frozen.cumulative, row, k * width, rng)
+            entry = draw_entry(frozen.average, frozen.offsets[mask, chips_left], k * width, rng)
         bit, stack = place_entry(tiles, chips, slot, mask, width, entry)
         mask ^= bit
         chips_left -= stack
@@ -208,6 +212,16 @@ def draw_slots(frozen, rng, uniform, tiles, chips, first, last, mask, chips_left
         tiles[n - 1] = nth_tile(mask, 0)
         chips[n - 1] = chips_left
     return mask, chips_left
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def draw_spread(num_left, width, rng):
+    """Return an entry of any tile, with a single chip half of the time and else any number.
+
+    Uniform entries alone would put the chips on the first tiles.
+    """
+    stack = 0 if rng.random() < 0.5 else int(rng.random() * width)
+    return int(rng.random() * num_left) * width + stack
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -240,29 +254,40 @@ def take_slot(work, slot, mine, theirs, is_match):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def choice_at(frozen, num_tiles, slot, actor, other, card, other_card, stack, other_stack):
-    """Return ``(action, key)`` of the player with the smaller stack.
+def choice_at(frozen, hand, slot, actor, other, card, other_card, stack, other_stack):
+    """Return ``(action, key)`` of the player with the smaller stack, who holds ``hand``.
 
-    The action is -1, and the key that of the decision, where the strategy has to choose.
+    The action is -1, and the key that of the decision, fine, where the strategy has to choose.
     """
+    n = hand.shape[0]
     if not can_pay(card, actor, other_stack - stack):
         return FOLD, -1
-    if slot == num_tiles - 1:
+    if slot == n - 1:
         choice = certain_choice(
             actor, other, card, other_card, stack, other_stack, frozen.num_chips, frozen.is_win
         )
         if choice >= 0:
             return choice, -1
-    return -1, hand_key(
-        num_tiles, frozen.num_chips, slot, actor, other, card, other_card, stack, other_stack
-    )
+    key = hand_key(n, frozen.num_chips, slot, actor, other, card, other_card, stack, other_stack)
+    return -1, (key << DETAIL_BITS) | hand_detail(hand, slot, actor, other, other_card)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def current_match(frozen, fine):
+    """Return the current probability of matching at a decision, from its fine key."""
+    key = fine >> DETAIL_BITS
+    size = frozen.fine_keys.shape[0] // NUM_PARTS
+    place = find_place(frozen.fine_keys, (key & (NUM_PARTS - 1)) * size, size, fine)
+    if place >= 0 and frozen.fine_match[place] >= 0.0:
+        return frozen.fine_match[place]
+    return frozen.coarse_match[key]
 
 
 @njit(cache=True, nogil=True, forceinline=True)
 def play_on(work, frozen, log, rng, slot, mine, theirs):
     """Play until an own decision or the end.
 
-    The opponent's actions are drawn from the current strategy and logged.
+    The opponent's actions are drawn from the current strategy.
 
     Returns
     -------
@@ -278,7 +303,7 @@ def play_on(work, frozen, log, rng, slot, mine, theirs):
         other_stack = stack_now(other_card, theirs)
         if stack < other_stack:
             action, key = choice_at(
-                frozen, n, slot, mine, theirs, card, other_card, stack, other_stack
+                frozen, work.mine, slot, mine, theirs, card, other_card, stack, other_stack
             )
             if action < 0:
                 return slot, mine, theirs, key
@@ -287,12 +312,11 @@ def play_on(work, frozen, log, rng, slot, mine, theirs):
             )
         elif other_stack < stack:
             action, key = choice_at(
-                frozen, n, slot, theirs, mine, other_card, card, other_stack, stack
+                frozen, work.theirs, slot, theirs, mine, other_card, card, other_stack, stack
             )
             if action < 0:
-                log.answer[log.fill[NUM_ANSWERS]] = key
-                log.fill[NUM_ANSWERS] += 1
-                action = MATCH if rng.random() < frozen.match[key] else FOLD
+                match = current_match(frozen, key)
+                action = MATCH if rng.random() < match else FOLD
             theirs, mine = show_or_fold(
                 theirs, mine, other_card, card, other_stack, stack, action == MATCH
             )
@@ -303,11 +327,11 @@ def play_on(work, frozen, log, rng, slot, mine, theirs):
 
 
 @njit(cache=True, nogil=True)
-def play_both(work, frozen, log, rng, weight):
+def play_both(work, frozen, log, rng):
     """Play a game with both actions at each own decision; return its value to oneself.
 
     Both hands are in ``work``.  The value is that of the current strategy; the difference between
-    the two actions of every decision met goes to the log, times ``weight``.
+    the two actions of every decision met goes to the log.
     """
     log.fill[NUM_GAMES] += 1
     mine = Side(0, 0, 0, 0)
@@ -322,7 +346,8 @@ def play_both(work, frozen, log, rng, weight):
             depth += 1
         else:
             value = utility(mine.winnings, frozen.num_chips, frozen.is_win)
-            depth, value = close_frames(work, frozen, log, depth, value, weight)
+            log.fill[NUM_ENDS] += 1
+            depth, value = close_frames(work, frozen, log, depth, value)
             if depth == 0:
                 return value
             work.folded_value[depth - 1] = value
@@ -332,7 +357,7 @@ def play_both(work, frozen, log, rng, weight):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def close_frames(work, frozen, log, depth, value, weight):
+def close_frames(work, frozen, log, depth, value):
     """Close the frames whose matching branch just ended with ``value``, and log them.
 
     Returns the number of frames left and the value, to oneself, of the branch that ends there.
@@ -343,9 +368,10 @@ def close_frames(work, frozen, log, depth, value, weight):
         diff = value - work.folded_value[depth]
         place = log.fill[NUM_DECISIONS]
         log.key[place] = key
-        log.diff[place] = weight * diff
+        log.diff[place] = diff
         log.fill[NUM_DECISIONS] = place + 1
-        value = work.folded_value[depth] + frozen.match[key] * diff
+        match = current_match(frozen, key)
+        value = work.folded_value[depth] + match * diff
     return depth, value
 
 
@@ -355,15 +381,15 @@ def play_iteration(work, frozen, log, rng):
     n = work.mine.shape[0]
     c = frozen.num_chips
     full = (1 << n) - 1
-    draw_slots(frozen, rng, frozen.epsilon, work.tiles[0], work.chips[0], 0, n, full, c)
+    draw_slots(frozen, True, rng, frozen.epsilon, work.tiles[0], work.chips[0], 0, n, full, c)
     pack_hand(work.theirs, work.tiles[0], work.chips[0])
     slot = int(rng.random() * (n - 1))
-    uniform = 1.0 if rng.random() < frozen.uniform_prefix else 0.0
+    spread = 1.0 if rng.random() < frozen.spread_prefix else 0.0
     tiles, chips = work.tiles[1], work.chips[1]
-    mask, left = draw_slots(frozen, rng, uniform, tiles, chips, 0, slot, full, c)
-    draw_slots(frozen, rng, 0.0, tiles, chips, slot, n, mask, left)
+    mask, left = draw_slots(frozen, False, rng, spread, tiles, chips, 0, slot, full, c)
+    draw_slots(frozen, True, rng, 0.0, tiles, chips, slot, n, mask, left)
     pack_hand(work.mine, tiles, chips)
-    current = play_both(work, frozen, log, rng, 1.0 if uniform == 0.0 else frozen.off_weight)
+    current = play_both(work, frozen, log, rng)
     if n == 1:
         return
     k = n - slot
@@ -377,13 +403,13 @@ def play_iteration(work, frozen, log, rng):
         entry = int(rng.random() * (k * width))
         bit, stack = place_entry(other_tiles, other_chips, slot, mask, width, entry)
         draw_slots(
-            frozen, rng, 0.0, other_tiles, other_chips, slot + 1, n, mask ^ bit, left - stack
+            frozen, True, rng, 0.0, other_tiles, other_chips, slot + 1, n, mask ^ bit, left - stack
         )
         pack_hand(work.mine, other_tiles, other_chips)
         place = log.fill[NUM_TRIED]
         log.row[place] = mask * (c + 1) + left
         log.entry[place] = row + entry
-        log.gain[place] = play_both(work, frozen, log, rng, frozen.off_weight) - current
+        log.gain[place] = play_both(work, frozen, log, rng) - current
         log.fill[NUM_TRIED] = place + 1
 
 
@@ -394,8 +420,7 @@ def play_chunk(work, frozen, log, rng, iterations, room):
     Stops early when the log has less than ``room`` places left, the most an iteration can need.
     """
     for done in range(iterations):
-        used = max(log.fill[NUM_DECISIONS], log.fill[NUM_ANSWERS])
-        if used + room > log.key.shape[0]:
+        if log.fill[NUM_DECISIONS] + room > log.key.shape[0]:
             return done
         play_iteration(work, frozen, log, rng)
     return iterations

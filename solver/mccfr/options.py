@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from solver.abstraction import num_keys
+from solver.mccfr.tables import RECORD, SKETCH
 from solver.memoryless import count_entries
 from solver.rules import Game, InputError
 
@@ -15,6 +16,7 @@ __all__ = [
     "batch_for",
     "check_sampled",
     "estimate_sampled",
+    "places_for",
 ]
 
 NUM_CHUNKS = 8
@@ -34,41 +36,45 @@ class SamplingOptions:
         Iterations between two updates of the strategy; 0 chooses by the size of the game.
     tried : int
         Setup actions tried in an iteration.
-    uniform_prefix : float
-        Share of iterations whose own setup is uniform up to the random slot.
-    off_weight : float
-        Weight of what own decisions learn from setups that the current strategy did not draw: a key
-        stands for many setups, and should suit those that are played.
+    spread_prefix : float
+        Share of iterations whose own setup is spread out up to the random slot, so that setups
+        which are not played are valued with answers that fit them.
     opponent_epsilon : float
-        Probability with which each slot of the opponent's setup is uniform.
+        Probability with which each slot of the opponent's setup is spread out.
     plus : bool
         Regret matching+ (else plain regret matching).
     averaging_power : float
         A batch's strategy counts in the average by its number to this power; 1 is linear.
     regret_power : float
         A batch's regrets count by its number to this power, so that early ones fade; 0 is alike.
+    fine_places : int
+        Places for fine keys, a power of two; 0 chooses by the size of the game.
     """
 
     batch: int = 0
-    tried: int = 4
-    uniform_prefix: float = 0.1
-    off_weight: float = 1.0
-    opponent_epsilon: float = 0.0
+    tried: int = 8
+    spread_prefix: float = 0.3
+    opponent_epsilon: float = 0.05
     plus: bool = True
     averaging_power: float = 1.0
     regret_power: float = 1.0
+    fine_places: int = 0
 
     def __post_init__(self) -> None:
         if self.batch < 0 or self.batch % NUM_CHUNKS:
             raise InputError(f"batch {self.batch}: allowed are 0 and multiples of {NUM_CHUNKS}")
         if self.tried < 1:
             raise InputError(f"tried {self.tried}: at least 1 setup action must be tried")
-        for name in ("uniform_prefix", "off_weight", "opponent_epsilon"):
+        for name in ("spread_prefix", "opponent_epsilon"):
             if not 0.0 <= (value := getattr(self, name)) <= 1.0:
                 raise InputError(f"{name} {value}: allowed are 0 to 1")
         for name in ("averaging_power", "regret_power"):
             if not 0.0 <= (value := getattr(self, name)) <= 8.0:
                 raise InputError(f"{name} {value}: allowed are 0 to 8")
+        if self.fine_places and (self.fine_places < 64 or self.fine_places.bit_count() != 1):
+            raise InputError(
+                f"fine_places {self.fine_places}: allowed are 0 and powers of two from 64"
+            )
 
 
 def estimate_sampled(game: Game) -> tuple[int, int]:
@@ -77,16 +83,18 @@ def estimate_sampled(game: Game) -> tuple[int, int]:
     Examples
     --------
     >>> size, rows = estimate_sampled(Game(10, 30))
-    >>> rows == 1178310 + 2695680
+    >>> rows == 1178310 + 2695680 + 2**23
     True
     """
     n, c = game.num_tiles, game.num_chips
     keys, entries = int(num_keys(n)), count_entries(n, c)
-    tables = keys * (2 * 8 + 8 + 8 + 8 + 4) + entries * (8 + 8 + 4)
-    rows = (2**n) * (c + 1) * 3 * 8
-    room = 2 * (SamplingOptions.tried + 1) * 2**n * 12 * NUM_CHUNKS
-    logs = max(room, batch_for(game) * (SamplingOptions.tried + 1) * 32 * 12)
-    return tables + rows + logs, keys + entries
+    places = places_for(game)
+    answer = RECORD.itemsize + 4
+    tables = keys * answer + places * (answer + 8 + SKETCH) + entries * (8 + 8 + 4 + 4)
+    rows = (2**n) * (c + 1) * 6 * 8
+    room = (SamplingOptions.tried + 1) * 2**n * 2 * NUM_CHUNKS
+    logs = max(room, batch_for(game) * (SamplingOptions.tried + 1) * 32) * 12
+    return tables + rows + logs, keys + places + entries
 
 
 def check_sampled(game: Game, seed: int, threads: int) -> None:
@@ -104,6 +112,11 @@ def check_sampled(game: Game, seed: int, threads: int) -> None:
             f"game {game.name}: its tables need {needed}, and at most "
             f"{MEMORY_LIMIT / 2**30:.0f} GiB are allowed; use fewer tiles or chips"
         )
+
+
+def places_for(game: Game) -> int:
+    """Return how many places for fine keys a game of this size can fill in a few minutes."""
+    return 2 ** min(2 * game.num_tiles + 8, 23)
 
 
 def batch_for(game: Game) -> int:

@@ -5,18 +5,28 @@ matching for each decision key (:mod:`solver.abstraction`).  One table serves bo
 iteration
 
 1. draws the opponent's setup from the current strategy;
-2. draws an own setup, up to one random slot from a mixture of uniform and current strategy and from
-   that slot on from the current strategy, and plays it; then tries several uniform actions in that
-   slot, each completed from the current strategy, and adds to the action's regret what it scored
-   more than the first;
+2. draws an own setup, up to one random slot from a mixture of a spread-out and the average strategy
+   and from that slot on from the current strategy, and plays it; then tries several uniform actions
+   in that slot, each completed from the current strategy, and adds to the action's regret what it
+   scored more than the first;
 3. plays both actions at every own decision and one, drawn from the current strategy, at the
    opponent's (external sampling: Lanctot and others 2009), and adds the difference of the two to
-   the regrets of the decision's key.
+   the regrets of the decision's key and of its fine key.
 
 Regrets are turned into a strategy by regret matching+ (Tammelin 2014) or plain regret matching; no
-importance weights are needed, since own actions are sampled from fixed distributions (compare
-ESCHER, McAleer and others 2022).  Early regrets fade as in linear CFR (Brown and Sandholm 2019).
-The answer is the linearly weighted average strategy.
+importance weights are needed, since own actions are sampled from distributions that hardly change
+(compare ESCHER, McAleer and others 2022).  Early regrets fade as in linear CFR (Brown and Sandholm
+2019).  The answer is the linearly weighted average strategy.
+
+A fine key answers once it has been met often enough; until then, and wherever there is no room for
+it, its key does.  A row of the setup model learns in the same way: until it has been tried often
+enough it follows the regrets that all sets with as many tiles and chips left share, lowest rank to
+lowest rank.
+
+The average of a decision is taken over time alone, each batch by its weight.  Counting visits
+instead, as external sampling allows where all own actions are walked, would weigh a batch by how
+often the opponent's setups of that batch led there: answers to a setup would count most while they
+are poor enough to invite it.
 
 Departures: strategies are frozen for a batch of iterations, so that its chunks are independent and
 two threads give the same table as one, bit for bit; regrets are cut at 0 once a batch; the setup
@@ -38,35 +48,44 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.abstraction import VERSION, num_keys
-from solver.coarser import fill_from_coarser
-from solver.mccfr.kernels import NUM_GAMES, Frozen, longer_log, new_log, new_work, play_chunk
+from solver.abstraction import DETAIL_BITS, VERSION, num_keys
+from solver.coarser import keyed_strategy
+from solver.mccfr.kernels import (
+    NUM_ENDS,
+    NUM_GAMES,
+    Frozen,
+    longer_log,
+    new_log,
+    new_work,
+    play_chunk,
+)
 from solver.mccfr.options import (
     NUM_CHUNKS,
     SamplingOptions,
     batch_for,
     check_sampled,
+    places_for,
 )
+from solver.mccfr.tables import NUM_PARTS, Answers, new_answers, new_decisions, new_setups
 from solver.mccfr.updates import (
     add_average,
     apply_decisions,
     apply_setups,
-    new_decisions,
-    new_setups,
     refresh_decisions,
     refresh_setups,
+    refresh_shared,
+    take_places,
 )
-from solver.memoryless import row_offsets
+from solver.places import EMPTY, MOST_FILLED
 from solver.rules import Game, InputError
-from solver.strategy import KEYED, MEMORYLESS, Strategy, make_strategy
+from solver.strategy import Strategy
 
 __all__ = ["SampledSolution", "SampledSolver", "solve_sampled"]
 
-_PARTS = 4
-"""Parts of the decision tables that are brought up to date independently."""
+_AVERAGE_EVERY = 8
+"""Batches after which the average strategy that own setups begin with is brought up to date."""
 
-_TABLE_ARRAYS = ("regret", "weighted_match", "weight", "visits", "match")
-_SETUP_ARRAYS = ("regret", "weighted", "cumulative")
+_SETUP_ARRAYS = ("regret", "weighted", "cumulative", "now", "tries")
 
 
 @dataclass(frozen=True)
@@ -76,19 +95,19 @@ class SampledSolution:
     Attributes
     ----------
     game : Game
-    iterations, games : int
-        Iterations played, and the games they took.
+    iterations, games, playouts : int
+        Iterations played, the games they took, and the ends reached in them.
     seconds : float
         Time this run took.
     seed : int
     model : ndarray of float32, shape (entries,)
         Setup strategy: see :mod:`solver.memoryless`.
     match : ndarray of float64, shape (keys,)
-        Probability of matching for each decision key.
-    source : ndarray of uint8, shape (keys,)
-        Where each of them came from: ``FROM_TABLE``, ``FROM_COARSER`` or ``FROM_NOTHING``.
+        Probability of matching for each decision key, for decisions without a fine key.
     visits : ndarray of int64, shape (keys,)
         How often each key was met.
+    fine_keys, fine_match, fine_visits : ndarray of int64, float64 and int64, shape (fine keys,)
+        The fine keys that answer for themselves, in increasing order.
     abstraction : dict
         ``version`` and parameters of the abstraction.
     options : SamplingOptions
@@ -99,19 +118,24 @@ class SampledSolution:
     game: Game
     iterations: int
     games: int
+    playouts: int
     seconds: float
     seed: int
     model: NDArray[np.float32]
     match: NDArray[np.float64]
-    source: NDArray[np.uint8]
     visits: NDArray[np.int64]
+    fine_keys: NDArray[np.int64]
+    fine_match: NDArray[np.float64]
+    fine_visits: NDArray[np.int64]
     abstraction: dict[str, Any]
     options: SamplingOptions
     state: dict[str, NDArray[Any]] = field(repr=False)
 
     def strategy(self) -> Strategy:
         """Return the strategy in playable form."""
-        return _playable(self.game, self.model, self.match, self.source)
+        return keyed_strategy(
+            self.game, self.model, self.match, self.visits, self.fine_keys, self.fine_match
+        )
 
 
 class SampledSolver:
@@ -155,11 +179,14 @@ class SampledSolver:
         self.batch_size = self.options.batch or batch_for(game)
         self.batches = 0
         self.games = 0
+        self.playouts = 0
+        self._weights = 0.0
         n, c = game.num_tiles, game.num_chips
-        offsets, size = row_offsets(n, c)
-        self._decisions = new_decisions(num_keys(n))
-        self._setups = new_setups(offsets, size)
-        self._starts = np.sort(offsets[offsets >= 0])
+        places = self.options.fine_places or places_for(game)
+        self._decisions = new_decisions(num_keys(n), places)
+        self._setups = new_setups(n, c)
+        self._starts = np.sort(self._setups.offsets[self._setups.offsets >= 0])
+        self._average = self._setups.cumulative[: self._setups.weighted.size].copy()
         self._logs = [
             new_log(self.batch_size // NUM_CHUNKS, self.options.tried, n) for _ in range(NUM_CHUNKS)
         ]
@@ -188,25 +215,41 @@ class SampledSolver:
 
     def _run_batch(self, run_all: Callable[[Sequence[Callable[[], None]]], object]) -> None:
         """Play one batch against the frozen strategy, then bring the tables up to date."""
+        if self.batches % _AVERAGE_EVERY == 0:
+            self._average[:] = self._running_sums(self.average_model())
         frozen = Frozen(
             self.game.num_chips,
             self.game.is_win,
             self.options.tried,
-            float(self.options.uniform_prefix),
-            float(self.options.off_weight),
+            float(self.options.spread_prefix),
             float(self.options.opponent_epsilon),
             self._setups.offsets,
+            self._setups.now,
             self._setups.cumulative,
-            self._decisions.match,
+            self._average,
+            self._decisions.coarse.match,
+            self._decisions.fine_keys,
+            self._decisions.fine.match,
         )
         weight = float(self.batches + 1) ** self.options.averaging_power
+        self._weights += weight
         run_all([lambda chunk=chunk: self._play(chunk, frozen) for chunk in range(NUM_CHUNKS)])  # type: ignore[misc]
         updates: list[Callable[[], None]] = [lambda: self._update_setups(weight)]
-        for part in range(_PARTS):
-            updates.append(lambda part=part: self._update_decisions(part, weight))  # type: ignore[misc]
+        for part in range(NUM_PARTS):
+            updates.append(lambda part=part: self._update_decisions(part))  # type: ignore[misc]
         run_all(updates)
         self.games += sum(int(log.fill[NUM_GAMES]) for log in self._logs)
+        self.playouts += sum(int(log.fill[NUM_ENDS]) for log in self._logs)
         self.batches += 1
+
+    def _running_sums(self, model: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the running sums within each row of a setup strategy."""
+        if model.size == 0:
+            return model
+        sums = np.cumsum(model, dtype=np.float64)
+        before = sums[self._starts] - model[self._starts]
+        lengths = np.diff(np.append(self._starts, model.size))
+        return (sums - np.repeat(before, lengths)).astype(np.float32)
 
     def _play(self, chunk: int, frozen: Frozen) -> None:
         """Play a chunk of a batch into its own log, with its own seed."""
@@ -232,22 +275,30 @@ class SampledSolver:
             apply_setups(self._setups, log, self._step())
         for log in self._logs:
             refresh_setups(self._setups, log, self.batches, self.options.plus)
+        refresh_shared(self._setups, self.options.plus)
 
-    def _update_decisions(self, part: int, weight: float) -> None:
+    def _update_decisions(self, part: int) -> None:
         for log in self._logs:
-            apply_decisions(self._decisions, log, part, _PARTS, weight, self._step())
+            apply_decisions(self._decisions, log, part, self._step())
         for log in self._logs:
-            refresh_decisions(self._decisions, log, part, _PARTS, self.options.plus)
+            refresh_decisions(self._decisions, log, part, self.options.plus, self._weights)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return copies of everything that :meth:`restore` needs to go on bit for bit."""
+        counters = [self.batches, self.games, self.playouts, self.seed, self.batch_size]
         state: dict[str, NDArray[Any]] = {
-            "counters": np.array([self.batches, self.games, self.seed, self.batch_size], np.int64)
+            "counters": np.array(counters, np.int64),
+            "weights": np.array([self._weights]),
+            "setup_average": self._average.copy(),
+            "seen": self._decisions.seen.copy(),
         }
-        for name in _TABLE_ARRAYS:
-            state[f"decision_{name}"] = getattr(self._decisions, name).copy()
         for name in _SETUP_ARRAYS:
             state[f"setup_{name}"] = getattr(self._setups, name).copy()
+        places = np.flatnonzero(self._decisions.fine_keys != EMPTY)
+        state["fine_keys"] = self._decisions.fine_keys[places]
+        for name in Answers._fields:
+            state[f"coarse_{name}"] = getattr(self._decisions.coarse, name).copy()
+            state[f"fine_{name}"] = getattr(self._decisions.fine, name)[places]
         return state
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
@@ -256,50 +307,112 @@ class SampledSolver:
         Raises
         ------
         InputError
-            If a part is missing or belongs to a game of another size.
+            If a part is missing or belongs to a game of another size, or has more fine keys than
+            there is room for.
         """
-        targets = {f"decision_{name}": getattr(self._decisions, name) for name in _TABLE_ARRAYS}
+        coarse, fine = self._decisions.coarse, self._decisions.fine
+        targets = {f"coarse_{name}": getattr(coarse, name) for name in Answers._fields}
         targets |= {f"setup_{name}": getattr(self._setups, name) for name in _SETUP_ARRAYS}
-        targets["counters"] = np.zeros(4, np.int64)
-        for name, target in targets.items():
-            if name not in state or state[name].shape != target.shape:
+        targets |= {
+            "setup_average": self._average,
+            "seen": self._decisions.seen,
+            "counters": np.zeros(5, np.int64),
+            "weights": np.zeros(1),
+        }
+        rows = len(state.get("fine_keys", ()))
+        shapes = {name: target.shape for name, target in targets.items()}
+        for name in Answers._fields:
+            shapes[f"fine_{name}"] = (rows, *getattr(fine, name).shape[1:])
+        for name, shape in (shapes | {"fine_keys": (rows,)}).items():
+            if name not in state or state[name].shape != shape:
                 found = f"shape {state[name].shape}" if name in state else "nothing"
-                raise InputError(
-                    f"state: {name} has {found}, but {self.game.name} needs {target.shape}"
-                )
-        batches, games, seed, batch_size = (int(count) for count in state["counters"])
+                raise InputError(f"state: {name} has {found}, but {self.game.name} needs {shape}")
+        batches, games, playouts, seed, batch_size = (int(count) for count in state["counters"])
         if batch_size != self.batch_size:
             raise InputError(
                 f"state: saved with batches of {batch_size} iterations, but this solver's have "
                 f"{self.batch_size}; give the same options"
             )
+        places = self._take_fine_keys(state["fine_keys"])
         for name, target in targets.items():
             target[:] = state[name]
-        self.batches, self.games, self.seed = batches, games, seed
+        for name in Answers._fields:
+            getattr(fine, name)[places] = state[f"fine_{name}"]
+        self.batches, self.games, self.playouts, self.seed = batches, games, playouts, seed
+        self._weights = float(state["weights"][0])
         self._setups.stamp[:] = -1
+
+    def _take_fine_keys(self, fine_keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Fill the table of fine keys anew with these; return the place of each."""
+        table = self._decisions
+        parts = (fine_keys >> DETAIL_BITS) % NUM_PARTS
+        room = int(MOST_FILLED * (len(table.fine_keys) // NUM_PARTS))
+        filled = np.bincount(parts, minlength=NUM_PARTS)
+        if filled.max() > room:
+            raise InputError(
+                f"state: {len(fine_keys)} fine keys are too many for {len(table.fine_keys)} places"
+            )
+        fresh = new_answers(1, -1.0)
+        for name in Answers._fields:
+            getattr(table.fine, name)[:] = getattr(fresh, name)[0]
+        table.fine_keys[:] = EMPTY
+        table.filled[:] = filled
+        return take_places(table.fine_keys, fine_keys, parts)
 
     def current_strategy(self) -> Strategy:
         """Return the strategy of the last iteration, which is noisier than the average."""
         table = self._decisions
-        match, source = fill_from_coarser(
-            self.game.num_tiles, table.match.astype(np.float64), table.visits
+        places, fine_keys = self._known_places()
+        return keyed_strategy(
+            self.game,
+            self._current_model(),
+            table.coarse.match.astype(np.float64),
+            table.coarse.record["visits"],
+            fine_keys,
+            table.fine.match[places].astype(np.float64),
         )
-        return _playable(self.game, self._current_model(), match, source)
 
     def strategy(self) -> Strategy:
         """Return the average strategy."""
-        return _playable(self.game, self.average_model(), *self.average_match())
+        fine_keys, fine_match, _ = self.average_fine()
+        return keyed_strategy(
+            self.game,
+            self.average_model(),
+            self.average_match(),
+            self.visits,
+            fine_keys,
+            fine_match,
+        )
 
-    def average_match(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        """Return ``(match, source)`` over keys: the average, with coarser answers in the gaps.
+    def average_match(self) -> NDArray[np.float64]:
+        """Return the average probability of matching by key; float64, shape (keys,)."""
+        return self._average_of(self._decisions.coarse, slice(None))
 
-        Keys that only the learning side met, never the opponent, have no average; they play the
-        current strategy.
-        """
-        table = self._decisions
-        match = table.match.astype(np.float64)
-        np.divide(table.weighted_match, table.weight, out=match, where=table.weight > 0.0)
-        return fill_from_coarser(self.game.num_tiles, match, table.visits)
+    def average_fine(
+        self,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        """Return ``(fine keys, match, visits)`` of those that answer, in increasing order."""
+        places, fine_keys = self._known_places()
+        fine = self._decisions.fine
+        return fine_keys, self._average_of(fine, places), fine.record["visits"][places]
+
+    def _known_places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the places of the fine keys that answer, and the keys, in increasing order."""
+        fine_keys = self._decisions.fine_keys
+        places = np.flatnonzero(self._decisions.fine.match >= 0.0)
+        places = places[np.argsort(fine_keys[places])]
+        return places, fine_keys[places]
+
+    def _average_of(
+        self, answers: Answers, places: slice | NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the average over time of the answers at these places."""
+        match = answers.match[places].astype(np.float64)
+        record = answers.record[places]
+        summed = record["summed"] + (self._weights - record["until"]) * match
+        weight = self._weights - record["since"]
+        known = (record["until"] > 0.0) & (weight > 0.0)
+        return np.divide(summed, weight, out=match, where=known)
 
     def average_model(self) -> NDArray[np.float32]:
         """Return the average setup strategy; rows of no weight play the current strategy."""
@@ -312,15 +425,19 @@ class SampledSolver:
 
     def _current_model(self) -> NDArray[np.float32]:
         """Return the probabilities whose running sums the setup table holds."""
-        cumulative = self._setups.cumulative
-        model = np.diff(cumulative, prepend=np.float32(0.0))
-        model[self._starts] = cumulative[self._starts]
+        table = self._setups
+        size = table.weighted.size
+        starts = table.now[table.offsets >= 0][np.argsort(table.offsets[table.offsets >= 0])]
+        lengths = np.diff(np.append(self._starts, size))
+        followed = np.arange(size) + np.repeat(starts - self._starts, lengths)
+        model = table.cumulative[followed] - table.cumulative[followed - 1]
+        model[self._starts] = table.cumulative[starts]
         return model
 
     @property
     def visits(self) -> NDArray[np.int64]:
         """How often each key was met; int64, shape (keys,)."""
-        return self._decisions.visits
+        return self._decisions.coarse.record["visits"]
 
 
 def solve_sampled(
@@ -363,7 +480,7 @@ def solve_sampled(
     --------
     >>> solution = solve_sampled(Game(2, 3), iterations=1000, seed=1)
     >>> solution.iterations, solution.abstraction["version"]
-    (1024, 'coarse-1')
+    (1024, 'tall-2')
     """
     if iterations is None and time_limit is None:
         raise InputError("neither iterations nor time_limit given: the work would have no end")
@@ -392,35 +509,26 @@ def solve_sampled(
 
     left = 2**62 if iterations is None else iterations - solver.iterations
     solver._run_batches(max(0, math.ceil(left / solver.batch_size)), go_on)
-    match, source = solver.average_match()
+    fine_keys, fine_match, fine_visits = solver.average_fine()
     return SampledSolution(
         game=game,
         iterations=solver.iterations,
         games=solver.games,
+        playouts=solver.playouts,
         seconds=time.perf_counter() - start,
         seed=solver.seed,
         model=solver.average_model(),
-        match=match,
-        source=source,
+        match=solver.average_match(),
         visits=solver.visits.copy(),
-        abstraction={"version": VERSION, "num_tiles": game.num_tiles, "keys": len(match)},
+        fine_keys=fine_keys,
+        fine_match=fine_match,
+        fine_visits=fine_visits,
+        abstraction={
+            "version": VERSION,
+            "num_tiles": game.num_tiles,
+            "keys": len(solver.visits),
+            "fine_keys": len(fine_keys),
+        },
         options=solver.options,
         state=solver.state(),
-    )
-
-
-def _playable(
-    game: Game, model: NDArray[np.float32], match: NDArray[np.float64], source: NDArray[np.uint8]
-) -> Strategy:
-    """Return a strategy of memoryless setups and keyed decisions."""
-    return make_strategy(
-        game.num_tiles,
-        game.num_chips,
-        game.is_win,
-        setup_kind=MEMORYLESS,
-        decision_kind=KEYED,
-        model=model,
-        offsets=row_offsets(game.num_tiles, game.num_chips)[0],
-        match=match,
-        source=source,
     )

@@ -6,158 +6,160 @@ do not depend on the number of threads.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from solver.abstraction import count_bits
-from solver.mccfr.kernels import NUM_ANSWERS, NUM_DECISIONS, NUM_TRIED
+from solver.abstraction import DETAIL_BITS, count_bits
+from solver.mccfr.kernels import NUM_DECISIONS, NUM_TRIED
+from solver.mccfr.tables import KNOWN, KNOWN_TRIES, NUM_PARTS, TAKEN_IN
+from solver.places import MOST_FILLED, find_place, home_of, take_place
 
 __all__ = [
-    "Decisions",
-    "Setups",
     "add_average",
     "apply_decisions",
     "apply_setups",
-    "new_decisions",
-    "new_setups",
     "refresh_decisions",
     "refresh_setups",
+    "refresh_shared",
+    "take_places",
 ]
 
 
-class Decisions(NamedTuple):
-    """Tables over decision keys, all of shape (keys,).
-
-    Attributes
-    ----------
-    regret : ndarray of float64, shape (keys, 2)
-        Of folding and of matching.
-    weighted_match, weight : ndarray of float64
-        Sums of weight times probability of matching, and of weight.
-    visits : ndarray of int64
-        Decisions met, on either side.
-    match : ndarray of float32
-        Current probability of matching.
-    """
-
-    regret: NDArray[np.float64]
-    weighted_match: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    visits: NDArray[np.int64]
-    match: NDArray[np.float32]
-
-
-class Setups(NamedTuple):
-    """Tables over the entries of the setup model.
-
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (2**N, C + 1)
-    regret : ndarray of float64, shape (entries,)
-    weighted : ndarray of float64, shape (entries,)
-        Sums of weight times reach of the row times current probability.
-    cumulative : ndarray of float32, shape (entries,)
-        Running sums of the current strategy within each row; the last is 1.
-    reach : ndarray of float64, shape (2**N, C + 1)
-        Room for the probability of coming through each row.
-    stamp : ndarray of int64, shape (2**N * (C + 1),)
-        The last batch that touched the row.
-    """
-
-    offsets: NDArray[np.int64]
-    regret: NDArray[np.float64]
-    weighted: NDArray[np.float64]
-    cumulative: NDArray[np.float32]
-    reach: NDArray[np.float64]
-    stamp: NDArray[np.int64]
-
-
-def new_decisions(num_keys: int) -> Decisions:
-    """Return tables that have learned nothing: everybody matches with probability 1/2."""
-    return Decisions(
-        np.zeros((num_keys, 2)),
-        np.zeros(num_keys),
-        np.zeros(num_keys),
-        np.zeros(num_keys, np.int64),
-        np.full(num_keys, 0.5, np.float32),
-    )
-
-
-def new_setups(offsets: NDArray[np.int64], size: int) -> Setups:
-    """Return tables that have learned nothing: every row is uniform."""
-    starts = np.sort(offsets[offsets >= 0])
-    lengths = np.diff(np.append(starts, size))
-    places = np.arange(size) - np.repeat(starts, lengths)
-    return Setups(
-        offsets,
-        np.zeros(size),
-        np.zeros(size),
-        ((places + 1) / np.repeat(lengths, lengths)).astype(np.float32),
-        np.zeros(offsets.shape),
-        np.full(offsets.size, -1, np.int64),
-    )
-
-
 @njit(cache=True, nogil=True)
-def apply_decisions(table, log, part, num_parts, weight, step):
-    """Add a log to the decision tables, in place, where the last bits of the key are ``part``.
-
-    ``num_parts`` is a power of two.
-    """
-    for place in range(log.fill[NUM_ANSWERS]):
-        key = log.answer[place]
-        if key & (num_parts - 1) == part:
-            table.weighted_match[key] += weight * table.match[key]
-            table.weight[key] += weight
-            table.visits[key] += 1
-    for place in range(log.fill[NUM_DECISIONS]):
-        key = log.key[place]
-        if key & (num_parts - 1) == part:
-            diff = step * log.diff[place]
-            table.regret[key, 1] += (1.0 - table.match[key]) * diff
-            table.regret[key, 0] -= table.match[key] * diff
-            table.visits[key] += 1
-
-
-@njit(cache=True, nogil=True)
-def refresh_decisions(table, log, part, num_parts, is_plus):
-    """Recompute the current strategy at the own decisions of a log, in place."""
-    for place in range(log.fill[NUM_DECISIONS]):
-        key = log.key[place]
-        if key & (num_parts - 1) != part:
+def apply_decisions(table, log, part, step):
+    """Add ``step`` times a log's differences to the regrets of one part's keys, in place."""
+    coarse_match, fine_match, fine_keys = table.coarse.match, table.fine.match, table.fine_keys
+    coarse, fine, filled, seen = table.coarse.record, table.fine.record, table.filled, table.seen
+    size = fine_keys.shape[0] // NUM_PARTS
+    room = int(MOST_FILLED * size)
+    for at in range(log.fill[NUM_DECISIONS]):
+        fine_key = log.key[at]
+        key = fine_key >> DETAIL_BITS
+        if key & (NUM_PARTS - 1) != part:
             continue
-        fold = max(table.regret[key, 0], 0.0)
-        match = max(table.regret[key, 1], 0.0)
-        if is_plus:
-            table.regret[key, 0] = fold
-            table.regret[key, 1] = match
-        table.match[key] = match / (fold + match) if fold + match > 0.0 else 0.5
+        diff = step * log.diff[at]
+        add_regret(coarse, key, coarse_match[key], diff)
+        place = find_place(fine_keys, part * size, size, fine_key)
+        if place < 0:
+            if filled[part] >= room or not is_taken_in(seen, part, fine_key):
+                continue
+            place = take_place(fine_keys, part * size, size, fine_key)
+            filled[part] += 1
+        match = fine_match[place]
+        add_regret(fine, place, match if match >= 0.0 else coarse_match[key], diff)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def is_taken_in(seen, part, fine_key):
+    """Whether a fine key has been met often enough; counts this visit, in place."""
+    size = seen.shape[0] // NUM_PARTS
+    at = part * size + home_of(size, fine_key)
+    seen[at] = min(seen[at] + 1, TAKEN_IN)
+    return seen[at] == TAKEN_IN
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def add_regret(record, place, match, diff):
+    """Add a difference between matching and folding to the regrets at a place, in place."""
+    record[place].match += (1.0 - match) * diff
+    record[place].fold -= match * diff
+    record[place].visits += 1
+
+
+@njit(cache=True, nogil=True)
+def refresh_decisions(table, log, part, is_plus, total):
+    """Recompute the current strategy of one part's keys in a log, in place.
+
+    ``total`` is the sum of the weights of all batches up to this one.
+    """
+    coarse_match, fine_match, fine_keys = table.coarse.match, table.fine.match, table.fine_keys
+    coarse, fine = table.coarse.record, table.fine.record
+    size = fine_keys.shape[0] // NUM_PARTS
+    for at in range(log.fill[NUM_DECISIONS]):
+        fine_key = log.key[at]
+        key = fine_key >> DETAIL_BITS
+        if key & (NUM_PARTS - 1) != part:
+            continue
+        refresh_answer(coarse, coarse_match, key, 1, is_plus, total)
+        place = find_place(fine_keys, part * size, size, fine_key)
+        if place >= 0:
+            refresh_answer(fine, fine_match, place, KNOWN, is_plus, total)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def refresh_answer(record, match, place, known, is_plus, total):
+    """Match the regrets at a place, in place; it answers from ``known`` visits on."""
+    row = record[place]
+    if row.until == total or row.visits < known:
+        return
+    if row.until > 0.0:
+        row.summed += (total - row.until) * match[place]
+    else:
+        row.since = total
+    row.until = total
+    if is_plus:
+        row.fold = max(row.fold, 0.0)
+        row.match = max(row.match, 0.0)
+    matched = max(row.match, 0.0)
+    both = max(row.fold, 0.0) + matched
+    match[place] = matched / both if both > 0.0 else 0.5
+
+
+@njit(cache=True, nogil=True)
+def take_places(fine_keys, wanted, parts):
+    """Take a place for each fine key in its part, in place; return the places."""
+    size = fine_keys.shape[0] // NUM_PARTS
+    places = np.empty(wanted.shape[0], np.int64)
+    for row in range(wanted.shape[0]):
+        places[row] = take_place(fine_keys, parts[row] * size, size, wanted[row])
+    return places
 
 
 @njit(cache=True, nogil=True)
 def apply_setups(table, log, step):
     """Add ``step`` times a log's setup gains to the regrets, in place."""
-    for place in range(log.fill[NUM_TRIED]):
-        table.regret[log.entry[place]] += step * log.gain[place]
+    num_columns = table.offsets.shape[1]
+    for at in range(log.fill[NUM_TRIED]):
+        mask = log.row[at] // num_columns
+        chips_left = log.row[at] - mask * num_columns
+        entry = log.entry[at]
+        gain = step * log.gain[at]
+        own = table.offsets[mask, chips_left]
+        table.regret[entry] += gain
+        table.regret[table.shared[count_bits(mask), chips_left] + entry - own] += gain
+        table.tries[mask, chips_left] += 1
 
 
 @njit(cache=True, nogil=True)
 def refresh_setups(table, log, batch, is_plus):
     """Recompute the current strategy in the rows of a log, in place, each row once a batch."""
     num_columns = table.offsets.shape[1]
-    for place in range(log.fill[NUM_TRIED]):
-        state = log.row[place]
-        if table.stamp[state] == batch:
+    for at in range(log.fill[NUM_TRIED]):
+        mask = log.row[at] // num_columns
+        chips_left = log.row[at] - mask * num_columns
+        if table.stamp[mask, chips_left] == batch:
             continue
-        table.stamp[state] = batch
-        mask = state // num_columns
-        row, length = row_of(table.offsets, mask, state - mask * num_columns)
-        match_regrets(
-            table.regret[row : row + length], table.cumulative[row : row + length], is_plus
-        )
+        table.stamp[mask, chips_left] = batch
+        row, length = row_of(table.offsets, mask, chips_left)
+        refresh_row(table, row, length, is_plus)
+        if table.tries[mask, chips_left] >= KNOWN_TRIES * length:
+            table.now[mask, chips_left] = row
+
+
+@njit(cache=True, nogil=True)
+def refresh_shared(table, is_plus):
+    """Recompute the current strategy in all shared rows, in place."""
+    for num_left in range(2, table.shared.shape[0]):
+        for chips_left in range(num_left, table.shared.shape[1]):
+            row = table.shared[num_left, chips_left]
+            if row >= 0:
+                refresh_row(table, row, num_left * (chips_left - num_left + 1), is_plus)
+
+
+@njit(cache=True, nogil=True)
+def refresh_row(table, row, length, is_plus):
+    """Recompute the current strategy in a row, in place."""
+    match_regrets(table.regret[row : row + length], table.cumulative[row : row + length], is_plus)
 
 
 @njit(cache=True, nogil=True)
@@ -202,6 +204,7 @@ def add_average(table, weight):
 def add_row(table, mask, chips_left, here, weight):
     """Add one row to the average and pass its reach on, in place."""
     row, length = row_of(table.offsets, mask, chips_left)
+    now = table.now[mask, chips_left]
     before = 0.0
     entry = 0
     for tile in range(64):
@@ -212,8 +215,8 @@ def add_row(table, mask, chips_left, here, weight):
         last = entry + length // count_bits(mask)
         stack = 1
         while entry < last:
-            prob = table.cumulative[row + entry] - before
-            before = table.cumulative[row + entry]
+            prob = table.cumulative[now + entry] - before
+            before = table.cumulative[now + entry]
             if prob > 0.0:
                 table.reach[mask ^ (1 << tile), chips_left - stack] += here * prob
                 table.weighted[row + entry] += weight * here * prob

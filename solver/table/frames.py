@@ -9,8 +9,9 @@ Exact tables
     2 off slot 4, ``match@`` with winnings alone (see :mod:`solver.table.pay_columns`).
 Sampled tables
     ``setup``: ``tiles_left`` (a sum of ``2**tile``), ``chips_left``, ``tile``, ``chips``,
-    ``probability`` of putting that next.  ``decisions``: one row a key that was met: the features
-    of :mod:`solver.abstraction`, ``match`` and ``visits``.
+    ``probability`` of putting that next.  ``decisions``: the features and details of
+    :mod:`solver.abstraction`, ``match`` and ``visits``: one row a fine key that answers for
+    itself, and one row, its details -1, a key that was met and answers for all others.
 
 Slots count from 1 in these columns, as on the table in front of a player.
 """
@@ -26,25 +27,22 @@ from numba import njit
 from numpy.typing import NDArray
 
 from solver.abstraction import (
+    DETAIL_BITS,
+    DETAILS,
     FEATURES,
     VERSION,
     count_bits,
+    detail_columns,
+    detail_sizes,
     feature_columns,
     feature_sizes,
     num_keys,
 )
-from solver.coarser import fill_from_coarser
+from solver.coarser import keyed_strategy
 from solver.memoryless import count_entries, nth_tile, row_offsets
 from solver.rules import Game, InputError
 from solver.setups import count_setups, list_setups
-from solver.strategy import (
-    KEYED,
-    MEMORYLESS,
-    Strategy,
-    exact_strategy,
-    make_strategy,
-    num_columns,
-)
+from solver.strategy import Strategy, exact_strategy, num_columns
 from solver.table.manifest import Abstraction, Manifest, new_manifest
 from solver.table.pay_columns import PREFIX, pay_columns, read_pay_columns
 
@@ -91,7 +89,9 @@ class Table:
         if self.manifest.method == "exact":
             return None
         visits = np.zeros(num_keys(self.game.num_tiles), np.int64)
-        visits[_decision_keys(self)] = self.decisions["visits"].to_numpy()
+        keys, details = _decision_keys(self)
+        is_coarse = details < 0
+        visits[keys[is_coarse]] = self.decisions["visits"].to_numpy()[is_coarse]
         return visits
 
 
@@ -172,6 +172,9 @@ def sampled_table(
     model: NDArray[np.float32],
     match: NDArray[np.float64],
     visits: NDArray[np.int64],
+    fine_keys: NDArray[np.int64],
+    fine_match: NDArray[np.float64],
+    fine_visits: NDArray[np.int64],
     algorithm: str,
     options: dict[str, float],
     iterations: int,
@@ -190,15 +193,22 @@ def sampled_table(
         Probability of matching by key, see :mod:`solver.abstraction`.
     visits : ndarray, shape (keys,)
         How often the solver met each key; rows of keys never met are left out.
+    fine_keys, fine_match, fine_visits : ndarray, shape (fine keys,)
+        The same of fine keys that answer for themselves.
     """
     offsets, size = row_offsets(game.num_tiles, game.num_chips)
     tiles_left, chips_left, tile, chips = _model_columns(offsets, size)
     met = np.flatnonzero(visits > 0)
+    keys = np.concatenate([met, fine_keys >> DETAIL_BITS])
     features = feature_columns(game.num_tiles)
-    decisions: dict[str, NDArray] = {name: column[met] for name, column in features.items()}
+    decisions: dict[str, NDArray] = {name: column[keys] for name, column in features.items()}
     decisions["slot"] = decisions["slot"] + 1
-    decisions["match"] = match[met].astype(np.float32)
-    decisions["visits"] = visits[met]
+    for name, column in detail_columns(
+        game.num_tiles, fine_keys & ((1 << DETAIL_BITS) - 1)
+    ).items():
+        decisions[name] = np.concatenate([np.full(len(met), -1, np.int16), column])
+    decisions["match"] = np.concatenate([match[met], fine_match]).astype(np.float32)
+    decisions["visits"] = np.concatenate([visits[met], fine_visits])
     return Table(
         manifest=new_manifest(
             game,
@@ -212,7 +222,13 @@ def sampled_table(
             abstraction=Abstraction(
                 setups="memoryless",
                 decisions=VERSION,
-                parameters=dict(zip(FEATURES, feature_sizes(game.num_tiles), strict=True)),
+                parameters=dict(
+                    zip(
+                        FEATURES + DETAILS,
+                        feature_sizes(game.num_tiles) + detail_sizes(game.num_tiles),
+                        strict=True,
+                    )
+                ),
             ),
             command=command,
         ),
@@ -306,14 +322,20 @@ def _read_payments(
     return read_pay_columns(table.game, observations, slots, match, columns)
 
 
-def _decision_keys(table: Table) -> NDArray[np.int64]:
-    """Return the key of each row of a sampled table's decisions."""
-    sizes = feature_sizes(table.game.num_tiles)
+def _decision_keys(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the key and the detail of each row of a sampled table's decisions; -1 for none."""
+    n = table.game.num_tiles
     steps = np.stack([table.decisions[name].to_numpy().astype(np.int64) for name in FEATURES])
     steps[FEATURES.index("slot")] -= 1
-    if ((steps < 0) | (steps >= np.array(sizes)[:, None])).any():
-        raise InputError("decisions.parquet: a feature is outside its steps")
-    return np.ravel_multi_index(tuple(steps), sizes)
+    finer = np.stack([table.decisions[name].to_numpy().astype(np.int64) for name in DETAILS])
+    is_coarse = (finer == -1).all(axis=0)
+    finer[:, is_coarse] = 0
+    for found, sizes in ((steps, feature_sizes(n)), (finer, detail_sizes(n))):
+        if ((found < 0) | (found >= np.array(sizes)[:, None])).any():
+            raise InputError("decisions.parquet: a feature is outside its steps")
+    details = np.ravel_multi_index(tuple(finer), detail_sizes(n))
+    keys = np.ravel_multi_index(tuple(steps), feature_sizes(n))
+    return keys, np.where(is_coarse, -1, details)
 
 
 def _sampled_strategy(table: Table) -> Strategy:
@@ -334,19 +356,12 @@ def _sampled_strategy(table: Table) -> Strategy:
         raise InputError("setup.parquet: the probabilities of a row do not sum to 1")
     match = table.decisions["match"].to_numpy().astype(np.float64)
     _check_probabilities(match, "decisions.parquet: match")
-    keys = _decision_keys(table)
+    keys, details = _decision_keys(table)
+    is_coarse = details < 0
     dense = np.zeros(num_keys(game.num_tiles))
-    dense[keys] = match
+    dense[keys[is_coarse]] = match[is_coarse]
+    fine_keys = (keys << DETAIL_BITS | details)[~is_coarse]
+    if len(np.unique(fine_keys)) < len(fine_keys):
+        raise InputError("decisions.parquet: two rows have the same features")
     assert table.visits is not None
-    dense, source = fill_from_coarser(game.num_tiles, dense, table.visits)
-    return make_strategy(
-        game.num_tiles,
-        game.num_chips,
-        game.is_win,
-        setup_kind=MEMORYLESS,
-        model=model,
-        offsets=offsets,
-        decision_kind=KEYED,
-        match=dense,
-        source=source,
-    )
+    return keyed_strategy(game, model, dense, table.visits, fine_keys, match[~is_coarse])
