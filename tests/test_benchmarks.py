@@ -11,9 +11,12 @@ import numpy as np
 import pyspiel
 import pytest
 from benchmarks.sequence_form import in_steps, read_form, solve_program
+from test_abstraction import decisions
 
+from solver.abstraction import decision_detail, decision_key
 from solver.efg import efg_lines
-from solver.rules import Game
+from solver.infostate import observe
+from solver.rules import Game, new_board
 
 PEERS = Path(__file__).parent / "benchmarks" / "peers.py"
 
@@ -101,3 +104,27 @@ def test_scripts_write_what_they_measure(script, arguments, files, tmp_path):
     subprocess.run(command, check=True, capture_output=True)
     assert {file.name for file in tmp_path.iterdir()} == files | {"manifest.json"}
     assert "2x3" in (tmp_path / min(files)).read_text()
+
+
+@pytest.mark.parametrize("game", [Game(3, 6), Game(5, 9), Game(10, 30)])
+def test_boards_laid_from_observations_have_the_keys_of_those_observed(game, monkeypatch):
+    """The diagnosis knows infostates by observation; its keys must be those of the solver."""
+    monkeypatch.syspath_prepend(str(PEERS.parent))
+    from diagnosis import lay_board
+
+    rng = np.random.default_rng(3)
+    num_decisions = 0
+    for _ in range(60):
+        for board, slot, player in decisions(game, rng):
+            seen = np.zeros((game.num_tiles, 4), np.int64)
+            observe(board, slot, player, seen)
+            laid = new_board(game.num_tiles)
+            lay_board(laid, seen, slot, game.num_chips)
+            key, detail = (
+                decision_key(board, slot, player, game.num_chips),
+                decision_detail(board, slot, player),
+            )
+            assert decision_key(laid, slot, 0, game.num_chips) == key
+            assert decision_detail(laid, slot, 0) == detail
+            num_decisions += 1
+    assert num_decisions > 60
