@@ -51,7 +51,6 @@ __all__ = [
     "feature_sizes",
     "key_of",
     "lead_step",
-    "num_details",
     "num_keys",
     "pack_key",
     "step_of",
@@ -209,12 +208,6 @@ def decision_key(board, slot, player, num_chips):
 
 
 @njit(cache=True, nogil=True)
-def num_details(num_tiles):
-    """Return the number of details that a key is divided into."""
-    return (num_tiles + 1) * _STACK_STEPS * _AHEAD_STEPS * _RESERVE_STEPS * _RESERVE_STEPS
-
-
-@njit(cache=True, nogil=True)
 def reserve_step(chips):
     """Cut a number of chips, 0 or more, into steps: 0, then those of :func:`step_of`."""
     return step_of(chips, _RESERVE_STEPS - 1) + 1 if chips > 0 else 0
@@ -256,8 +249,8 @@ def detail_sizes(num_tiles: int) -> tuple[int, ...]:
 
     Examples
     --------
-    >>> int(np.prod(detail_sizes(10))) == num_details(10)
-    True
+    >>> detail_sizes(10)
+    (11, 8, 4, 9, 9)
     """
     return (num_tiles + 1, _STACK_STEPS, _AHEAD_STEPS, _RESERVE_STEPS, _RESERVE_STEPS)
 

@@ -25,7 +25,7 @@ from numba import njit
 
 from solver.rules import colour
 
-__all__ = ["HIDDEN", "UNKNOWN", "infostate_key", "observe"]
+__all__ = ["HIDDEN", "UNKNOWN", "infostate_key", "mix", "observe"]
 
 HIDDEN = -1
 """A tile known by colour alone: ``HIDDEN - colour``, so -1 black and -2 white."""
@@ -64,6 +64,15 @@ def observe(board, slot, player, observation):
             observation[s, 4] = board.pulled[0, s] + board.pulled[1, s] if s < slot else 0
 
 
+@njit(cache=True, nogil=True, forceinline=True)
+def mix(h, value):
+    """Return a hash of a hash and one more number (splitmix64)."""
+    h += np.uint64(value + 4) + _OFFSET
+    h = (h ^ (h >> _S30)) * _MIX1
+    h = (h ^ (h >> _S27)) * _MIX2
+    return h ^ (h >> _S31)
+
+
 @njit(cache=True, nogil=True)
 def infostate_key(observation):
     """Return a 64-bit hash of an observation (splitmix64 over its numbers in order).
@@ -73,8 +82,5 @@ def infostate_key(observation):
     h = np.uint64(observation.shape[0])
     for s in range(observation.shape[0]):
         for column in range(observation.shape[1]):
-            h += np.uint64(observation[s, column] + 4) + _OFFSET
-            h = (h ^ (h >> _S30)) * _MIX1
-            h = (h ^ (h >> _S27)) * _MIX2
-            h = h ^ (h >> _S31)
+            h = mix(h, observation[s, column])
     return h

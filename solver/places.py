@@ -12,7 +12,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["EMPTY", "MOST_FILLED", "find_place", "home_of", "places_of", "take_place"]
+__all__ = [
+    "EMPTY",
+    "MOST_FILLED",
+    "find_place",
+    "home_of",
+    "places_of",
+    "take_place",
+    "take_places",
+]
 
 EMPTY = -1
 MOST_FILLED = 0.7
@@ -50,9 +58,15 @@ def take_place(keys, first, size, key):
 
 
 @njit(cache=True, nogil=True)
-def _take_places(keys, wanted, places):
+def take_places(keys, firsts, size, wanted):
+    """Return the places of the keys ``wanted``, in place taking one for each that has none.
+
+    The table of each, one of several in ``keys``, begins at its number in ``firsts``.
+    """
+    places = np.empty(wanted.shape[0], np.int64)
     for row in range(wanted.shape[0]):
-        places[row] = take_place(keys, 0, keys.shape[0], wanted[row])
+        places[row] = take_place(keys, firsts[row], size, wanted[row])
+    return places
 
 
 def places_of(wanted: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -68,6 +82,4 @@ def places_of(wanted: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
     while size * MOST_FILLED < len(wanted) + 1:
         size *= 2
     keys = np.full(size, EMPTY, np.int64)
-    places = np.empty(len(wanted), np.int64)
-    _take_places(keys, wanted, places)
-    return keys, places
+    return keys, take_places(keys, np.zeros(len(wanted), np.int64), size, wanted)

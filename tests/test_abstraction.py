@@ -12,11 +12,11 @@ from solver.abstraction import (
     decision_detail,
     decision_key,
     detail_columns,
+    detail_sizes,
     feature_columns,
     feature_labels,
     feature_sizes,
     lead_step,
-    num_details,
     num_keys,
     pack_key,
     step_of,
@@ -98,7 +98,7 @@ def test_key_packs_the_features_when_they_are_taken_from_their_definitions(n, ex
         assert key == pack_key(n, *features.values())
         assert 0 <= key < num_keys(n)
         detail = decision_detail(board, slot, player)
-        assert 0 <= detail < num_details(n)
+        assert 0 <= detail < np.prod(detail_sizes(n))
         steps = {name: column[0] for name, column in detail_columns(n, np.array([detail])).items()}
         assert steps == details_by_hand(board, slot, player)
 

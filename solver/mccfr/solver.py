@@ -74,9 +74,8 @@ from solver.mccfr.updates import (
     refresh_decisions,
     refresh_setups,
     refresh_shared,
-    take_places,
 )
-from solver.places import EMPTY, MOST_FILLED
+from solver.places import EMPTY, MOST_FILLED, take_places
 from solver.rules import Game, InputError
 from solver.strategy import Strategy
 
@@ -346,7 +345,8 @@ class SampledSolver:
         """Fill the table of fine keys anew with these; return the place of each."""
         table = self._decisions
         parts = (fine_keys >> DETAIL_BITS) % NUM_PARTS
-        room = int(MOST_FILLED * (len(table.fine_keys) // NUM_PARTS))
+        size = len(table.fine_keys) // NUM_PARTS
+        room = int(MOST_FILLED * size)
         filled = np.bincount(parts, minlength=NUM_PARTS)
         if filled.max() > room:
             raise InputError(
@@ -357,7 +357,7 @@ class SampledSolver:
             getattr(table.fine, name)[:] = getattr(fresh, name)[0]
         table.fine_keys[:] = EMPTY
         table.filled[:] = filled
-        return take_places(table.fine_keys, fine_keys, parts)
+        return take_places(table.fine_keys, parts * size, size, fine_keys)
 
     def current_strategy(self) -> Strategy:
         """Return the strategy of the last iteration, which is noisier than the average."""

@@ -6,7 +6,6 @@ do not depend on the number of threads.
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
 
 from solver.abstraction import DETAIL_BITS, count_bits
@@ -21,7 +20,6 @@ __all__ = [
     "refresh_decisions",
     "refresh_setups",
     "refresh_shared",
-    "take_places",
 ]
 
 
@@ -103,16 +101,6 @@ def refresh_answer(record, match, place, known, is_plus, total):
     matched = max(row.match, 0.0)
     both = max(row.fold, 0.0) + matched
     match[place] = matched / both if both > 0.0 else 0.5
-
-
-@njit(cache=True, nogil=True)
-def take_places(fine_keys, wanted, parts):
-    """Take a place for each fine key in its part, in place; return the places."""
-    size = fine_keys.shape[0] // NUM_PARTS
-    places = np.empty(wanted.shape[0], np.int64)
-    for row in range(wanted.shape[0]):
-        places[row] = take_place(fine_keys, parts[row] * size, size, wanted[row])
-    return places
 
 
 @njit(cache=True, nogil=True)

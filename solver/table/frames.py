@@ -89,10 +89,26 @@ class Table:
         if self.manifest.method == "exact":
             return None
         visits = np.zeros(num_keys(self.game.num_tiles), np.int64)
-        keys, details = _decision_keys(self)
+        keys, details = self.decision_keys
         is_coarse = details < 0
         visits[keys[is_coarse]] = self.decisions["visits"].to_numpy()[is_coarse]
         return visits
+
+    @cached_property
+    def decision_keys(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The key and the detail of each row of a sampled table's decisions; -1 for no detail."""
+        n = self.game.num_tiles
+        steps = np.stack([self.decisions[name].to_numpy().astype(np.int64) for name in FEATURES])
+        steps[FEATURES.index("slot")] -= 1
+        finer = np.stack([self.decisions[name].to_numpy().astype(np.int64) for name in DETAILS])
+        is_coarse = (finer == -1).all(axis=0)
+        finer[:, is_coarse] = 0
+        for found, sizes in ((steps, feature_sizes(n)), (finer, detail_sizes(n))):
+            if ((found < 0) | (found >= np.array(sizes)[:, None])).any():
+                raise InputError("decisions.parquet: a feature is outside its steps")
+        details = np.ravel_multi_index(tuple(finer), detail_sizes(n))
+        keys = np.ravel_multi_index(tuple(steps), feature_sizes(n))
+        return keys, np.where(is_coarse, -1, details)
 
 
 def exact_table(
@@ -322,22 +338,6 @@ def _read_payments(
     return read_pay_columns(table.game, observations, slots, match, columns)
 
 
-def _decision_keys(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the key and the detail of each row of a sampled table's decisions; -1 for none."""
-    n = table.game.num_tiles
-    steps = np.stack([table.decisions[name].to_numpy().astype(np.int64) for name in FEATURES])
-    steps[FEATURES.index("slot")] -= 1
-    finer = np.stack([table.decisions[name].to_numpy().astype(np.int64) for name in DETAILS])
-    is_coarse = (finer == -1).all(axis=0)
-    finer[:, is_coarse] = 0
-    for found, sizes in ((steps, feature_sizes(n)), (finer, detail_sizes(n))):
-        if ((found < 0) | (found >= np.array(sizes)[:, None])).any():
-            raise InputError("decisions.parquet: a feature is outside its steps")
-    details = np.ravel_multi_index(tuple(finer), detail_sizes(n))
-    keys = np.ravel_multi_index(tuple(steps), feature_sizes(n))
-    return keys, np.where(is_coarse, -1, details)
-
-
 def _sampled_strategy(table: Table) -> Strategy:
     game = table.game
     _check_height(
@@ -356,7 +356,7 @@ def _sampled_strategy(table: Table) -> Strategy:
         raise InputError("setup.parquet: the probabilities of a row do not sum to 1")
     match = table.decisions["match"].to_numpy().astype(np.float64)
     _check_probabilities(match, "decisions.parquet: match")
-    keys, details = _decision_keys(table)
+    keys, details = table.decision_keys
     is_coarse = details < 0
     dense = np.zeros(num_keys(game.num_tiles))
     dense[keys[is_coarse]] = match[is_coarse]
