@@ -21,7 +21,7 @@ the details (``DETAILS``):
 ``tall_stack``  that stack now; the first of equals
 ``tall_ahead``  how many slots ahead it stands: 1, 2, 3 or more
 ``spare``       spare chips on the opponent's later tiles
-``winnings``    own winnings
+``exact_lead``  the lead, not cut into steps; 31 stands for more, -31 for less
 
 Every feature is defined once, in a small function below.  :func:`decision_key` and
 :func:`decision_detail` read a board; kernels that keep a game in a few numbers call :func:`key_of`
@@ -58,12 +58,12 @@ __all__ = [
     "tall_code",
 ]
 
-VERSION = "tall-2"
+VERSION = "tall-3"
 
 FEATURES = ("slot", "below", "above", "folded", "strength", "stack", "gap", "lead")
 """The features of a key, from the one that changes slowest to the one that changes fastest."""
 
-DETAILS = ("tall_tile", "tall_stack", "tall_ahead", "spare", "winnings")
+DETAILS = ("tall_tile", "tall_stack", "tall_ahead", "spare", "exact_lead")
 """What a fine key adds, from the one that changes slowest to the one that changes fastest."""
 
 DETAIL_BITS = 24
@@ -72,6 +72,8 @@ DETAIL_BITS = 24
 _FOLDED_STEPS, _STRENGTH_STEPS, _STACK_STEPS, _GAP_STEPS, _LEAD_STEPS = 3, 4, 8, 6, 13
 
 _AHEAD_STEPS, _RESERVE_STEPS = 4, 9
+
+_MOST_LEAD = 31
 
 _LEAD_EDGES = (3, 10, 20, 35, 55, 80)
 """Where the steps of a lead end, in hundredths of C."""
@@ -224,10 +226,10 @@ def tall_code(tile, stack, ahead):
 
 
 @njit(cache=True, nogil=True)
-def detail_of(tall, spare, winnings):
+def detail_of(tall, spare, lead):
     """Return a detail from :func:`tall_code` (or 0) and two numbers of chips."""
-    reserves = reserve_step(spare) * _RESERVE_STEPS + reserve_step(winnings)
-    return tall * _RESERVE_STEPS * _RESERVE_STEPS + reserves
+    lead = min(max(lead, -_MOST_LEAD), _MOST_LEAD) + _MOST_LEAD
+    return (tall * _RESERVE_STEPS + reserve_step(spare)) * (2 * _MOST_LEAD + 1) + lead
 
 
 @njit(cache=True, nogil=True)
@@ -241,7 +243,9 @@ def decision_detail(board, slot, player):
             highest = board.chips[player, later]
             tall = tall_code(board.tiles[player, later], highest, later - slot)
     spare = spare_chips(board.chips[1 - player], slot)
-    return detail_of(tall, spare, board.winnings[player])
+    lead = board.winnings[player] - board.winnings[1 - player]
+    lead += spare_chips(board.chips[player], slot) - spare
+    return detail_of(tall, spare, lead)
 
 
 def detail_sizes(num_tiles: int) -> tuple[int, ...]:
@@ -250,9 +254,9 @@ def detail_sizes(num_tiles: int) -> tuple[int, ...]:
     Examples
     --------
     >>> detail_sizes(10)
-    (11, 8, 4, 9, 9)
+    (11, 8, 4, 9, 63)
     """
-    return (num_tiles + 1, _STACK_STEPS, _AHEAD_STEPS, _RESERVE_STEPS, _RESERVE_STEPS)
+    return (num_tiles + 1, _STACK_STEPS, _AHEAD_STEPS, _RESERVE_STEPS, 2 * _MOST_LEAD + 1)
 
 
 def detail_columns(num_tiles: int, details: NDArray[np.int64]) -> dict[str, NDArray[np.int16]]:
@@ -260,9 +264,9 @@ def detail_columns(num_tiles: int, details: NDArray[np.int64]) -> dict[str, NDAr
 
     Examples
     --------
-    >>> found = detail_columns(10, np.array([detail_of(tall_code(9, 12, 2), 4, 0)]))
+    >>> found = detail_columns(10, np.array([detail_of(tall_code(9, 12, 2), 4, -3)]))
     >>> [int(found[name][0]) for name in DETAILS]
-    [10, 6, 2, 4, 0]
+    [10, 6, 2, 4, 28]
     """
     steps = np.unravel_index(details, detail_sizes(num_tiles))
     return {name: step.astype(np.int16) for name, step in zip(DETAILS, steps, strict=True)}

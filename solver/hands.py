@@ -172,7 +172,9 @@ def hand_detail(hand, slot, actor, other, other_card):
         if stack > highest:
             highest = stack
             tall = tall_code(tile_of(hand[later]), stack, later - slot)
-    return detail_of(tall, spare_now(other_card, other), actor.winnings)
+    other_spare = spare_now(other_card, other)
+    lead = actor.winnings - other.winnings + spare_now(hand[slot], actor) - other_spare
+    return detail_of(tall, other_spare, lead)
 
 
 @njit(cache=True, nogil=True, forceinline=True)

@@ -61,11 +61,14 @@ def details_by_hand(board, slot: int, player: int) -> dict[str, int]:
             "tall_stack": step_of(later[ahead], 8),
             "tall_ahead": min(ahead + 1, 3),
         }
-    reserves = {
-        "spare": int((board.chips[1 - player, slot + 1 :] - 1).sum()),
-        "winnings": int(board.winnings[player]),
+    spare, other_spare = (
+        int((board.chips[seat, slot + 1 :] - 1).sum()) for seat in (player, 1 - player)
+    )
+    lead = int(board.winnings[player] - board.winnings[1 - player]) + spare - other_spare
+    return tall | {
+        "spare": step_of(other_spare, 8) + 1 if other_spare else 0,
+        "exact_lead": max(-31, min(lead, 31)) + 31,
     }
-    return tall | {name: step_of(c, 8) + 1 if c else 0 for name, c in reserves.items()}
 
 
 def decisions(game: Game, rng: np.random.Generator):

@@ -18,11 +18,10 @@ from solver.abstraction import (
 )
 from solver.coarser import fill_from_coarser
 from solver.judge import evaluate, exploitability
-from solver.mccfr import SampledSolver, SamplingOptions, estimate_sampled, solve_sampled
-from solver.mccfr.kernels import NUM_TRIED
-from solver.mccfr.tables import KNOWN, KNOWN_TRIES, new_answers
+from solver.mccfr import SampledSolver, SamplingOptions, estimate_sampled, population, solve_sampled
+from solver.mccfr.tables import KNOWN, new_answers
 from solver.mccfr.updates import refresh_answer
-from solver.memoryless import memoryless_prob, row_offsets
+from solver.memoryless import row_offsets
 from solver.places import find_place
 from solver.rules import Game, InputError
 from solver.setups import list_setups
@@ -99,56 +98,73 @@ def test_probabilities_are_proper_when_a_game_of_any_size_is_solved(name, object
         assert sum(setup_prob(strategy, t, c) for t, c in listed) == pytest.approx(1, abs=1e-5)
 
 
-def test_rows_never_visited_are_uniform():
-    found = solve_sampled(Game(6, 12), iterations=24, options=SamplingOptions(batch=8))
+def test_every_setup_stays_possible_when_plans_are_few():
+    options = SamplingOptions(batch=8, plans=3)
+    found = solve_sampled(Game(6, 12), iterations=24, options=options)
+    assert (found.model > 0.0).all()
     offsets, size = row_offsets(6, 12)
     starts = np.append(np.sort(offsets[offsets >= 0]), size)
     uniform = [
         np.allclose(found.model[a:b], 1 / (b - a), atol=1e-6) for a, b in itertools.pairwise(starts)
     ]
-    assert 0.2 < np.mean(uniform) < 1.0
+    assert 0.2 < np.mean(uniform) < 1.0  # rows that no plan comes through
 
 
-def test_setup_regrets_are_unbiased_when_compared_with_exact_values(monkeypatch):
-    """One long batch against a frozen strategy: mean gain = exact value of the deviation."""
+def test_plans_gain_what_they_are_worth_when_compared_with_exact_values(monkeypatch):
+    """One long batch against a frozen strategy: mean gain = exact value of the setup."""
     from solver.mccfr import solver as mccfr
 
     game = Game(3, 6)
-    n, c = game.num_tiles, game.num_chips
     first = SampledSolver(game, seed=1, options=SMALL)
     first.run(2048)
     options = SamplingOptions(batch=80_000, opponent_epsilon=0.0)
     long = SampledSolver(game, seed=2, options=options)
     long.restore(first.state() | {"counters": long.state()["counters"]})
-    long._setups.regret[:] = 0.0
-    for name in ("refresh_setups", "refresh_shared", "refresh_decisions"):
+    long._plans.gained[:] = long._plans.tried[:] = 0.0
+    for name in ("refresh_plans", "refresh_decisions"):
         monkeypatch.setattr(mccfr, name, lambda *_: None)
-    never_met_too = first._decisions.coarse.match.astype(float)  # a coin, as the solver plays it
-    base = first.current_strategy()._replace(match=never_met_too)
-    long.run(1)
     tiles, chips = list_setups(game)
-    entries = np.concatenate([log.entry[: log.fill[NUM_TRIED]] for log in long._logs])
-    offsets = base.offsets
-    width = c - n + 1
-    for tile in range(n):
-        for stack in range(1, width + 1):
-            entry = offsets[-1, c] + tile * width + stack - 1
-            model = base.model.copy()
-            model[offsets[-1, c] : offsets[-1, c] + n * width] = 0.0
-            model[entry] = 1.0
-            rows = zip(tiles, chips, strict=True)
-            probs = np.array([memoryless_prob(model, offsets, t, s) for t, s in rows])
-            kept = probs > 0
-            forced = base._replace(
-                setup_kind=LISTED,
-                setup_tiles=tiles[kept],
-                setup_chips=chips[kept],
-                setup_cumulative=np.cumsum(probs[kept]) / probs.sum(),
-            )
-            exact = evaluate(forced, base, game).value
-            count = (entries == entry).sum()
-            found = long._setups.regret[entry] / count
-            assert found == pytest.approx(exact, abs=6 / np.sqrt(count))
+    base = first.current_strategy()._replace(
+        match=first._decisions.coarse.match.astype(float),  # a coin for keys never met, as there
+        setup_kind=LISTED,
+        setup_tiles=tiles,
+        setup_chips=chips,
+        setup_cumulative=np.cumsum(first._plans.current),
+    )
+    long.run(1)
+    assert (long._plans.tried > 5_000).all()
+    for plan in range(len(tiles)):
+        alone = base._replace(
+            setup_tiles=tiles[[plan]], setup_chips=chips[[plan]], setup_cumulative=np.ones(1)
+        )
+        exact = evaluate(alone, base, game).value
+        count = long._plans.tried[plan]
+        found = long._plans.gained[plan] / count
+        assert found == pytest.approx(exact, abs=6 / np.sqrt(count))
+
+
+def test_plans_that_are_not_played_make_room_for_others(monkeypatch):
+    monkeypatch.setattr(population, "_YOUNG", 4)
+    game = Game(6, 12)
+    options = SamplingOptions(batch=256, plans=100)
+    solver = SampledSolver(game, seed=1, options=options)
+    solver.run(2048)
+    table = solver._plans
+    before = [column.copy() for column in table]
+    played = table.summed / table.summed.sum() + table.current
+    population.renew(table, game, solver.batches, np.random.default_rng(1))
+    fresh = table.born == solver.batches
+    assert fresh.sum() == 30
+    assert played[fresh].max() <= played[~fresh].min()
+    for old, new in zip(before, table, strict=True):
+        if new is not table.current:
+            np.testing.assert_array_equal(new[~fresh], old[~fresh])
+    assert table.current.sum() == pytest.approx(1.0)
+    assert not table.current[fresh].any()
+    assert (table.chips.sum(axis=1) == 12).all()
+    again = table.chips.copy()
+    population.renew(table, game, solver.batches, np.random.default_rng(2))
+    np.testing.assert_array_equal(table.chips[fresh], again[fresh])  # too young
 
 
 @pytest.mark.parametrize(
@@ -175,7 +191,7 @@ def test_exploitability_is_below_a_tenth_when_4x8_is_solved_by_3_million_iterati
     [
         SamplingOptions(batch=256, plus=False),
         SamplingOptions(batch=256, opponent_epsilon=0.2),
-        SamplingOptions(batch=256, tried=1, spread_prefix=0.0),
+        SamplingOptions(batch=256, tried=1, plans=40),
         SamplingOptions(batch=256, averaging_power=0.0, regret_power=0.0),
     ],
 )
@@ -188,14 +204,12 @@ def test_options_change_the_table(options):
 
 def test_average_is_weighted_by_batch_number():
     """Two batches: the average is the mean of their strategies with weights 1 and 2."""
-    game = Game(2, 4)
-    options = SamplingOptions(batch=64, averaging_power=1.0)
-    solver = SampledSolver(game, seed=4, options=options)
+    solver = SampledSolver(Game(2, 4), seed=4, options=SamplingOptions(batch=64))
     solver.run(64)
-    second = solver.current_strategy().model
+    second = solver._plans.current.copy()
     solver.run(64)
     uniform = np.full(second.shape, 1 / len(second))
-    np.testing.assert_allclose(solver.strategy().model, (uniform + 2 * second) / 3, atol=1e-6)
+    np.testing.assert_allclose(solver._plans.summed, uniform + 2 * second)
 
 
 def test_decisions_average_over_time_from_when_a_key_began_to_answer():
@@ -235,22 +249,6 @@ def test_keys_answer_alone_when_there_is_no_room_for_fine_ones():
     solver.run(4096)
     assert solver._decisions.filled.tolist() == [11, 11, 11, 11]
     assert exploitability(solver.strategy(), Game(4, 8)) < 0.6
-
-
-def test_rows_share_regrets_until_they_have_been_tried_enough():
-    solver = SampledSolver(Game(4, 6), seed=1, options=SMALL)
-    solver.run(4096)
-    table = solver._setups
-    lengths = {
-        (mask, left): int(mask).bit_count() * (left - int(mask).bit_count() + 1)
-        for mask, left in np.argwhere(table.offsets >= 0)
-    }
-    own = {state for state in lengths if table.now[state] == table.offsets[state]}
-    tried = {state for state in lengths if table.tries[state] >= KNOWN_TRIES * lengths[state]}
-    assert own == tried
-    assert 0 < len(own) < len(lengths)
-    others = {table.now[s] for s in lengths if s not in own and int(s[0]).bit_count() == 3}
-    assert others <= set(table.shared[3])
 
 
 def test_never_met_keys_are_answered_by_the_nearest_coarser_key():
@@ -308,7 +306,8 @@ def test_bad_arguments_are_refused_by_name(arguments, words):
         ("batch", 7),
         ("batch", -8),
         ("tried", 0),
-        ("spread_prefix", 1.5),
+        ("plans", -1),
+        ("opponent_epsilon", 1.5),
         ("fine_places", 100),
         ("opponent_epsilon", float("nan")),
         ("averaging_power", -1.0),
@@ -335,7 +334,7 @@ def test_games_too_large_for_memory_are_refused(name):
 def test_states_of_other_games_or_batches_are_refused_and_leave_the_solver_alone():
     solver = SampledSolver(Game(3, 6), options=SMALL)
     other = SampledSolver(Game(3, 7), options=SMALL)
-    with pytest.raises(InputError, match="setup_regret"):
+    with pytest.raises(InputError, match="plan_chips"):
         solver.restore(other.state())
     batches = SampledSolver(Game(3, 6), options=dataclasses.replace(SMALL, batch=512))
     batches.run(1)
@@ -357,9 +356,11 @@ def test_estimate_counts_what_the_solver_holds():
         *decisions.fine,
         decisions.fine_keys,
         decisions.seen,
-        *solver._setups,
+        *solver._plans,
+        solver.average_model(),
+        np.zeros(row_offsets(6, 12)[1]),
     ]
     arrays += [array for log in solver._logs for array in log]
     assert sum(array.nbytes for array in arrays) == pytest.approx(size, rel=0.1)
     places = decisions.coarse.match.size + decisions.fine.match.size
-    assert rows == places + solver._setups.weighted.size
+    assert rows == places + solver.average_model().size

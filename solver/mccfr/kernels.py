@@ -24,9 +24,10 @@ from solver.hands import (
     stack_now,
 )
 from solver.mccfr.tables import NUM_PARTS
-from solver.memoryless import nth_tile
 from solver.places import find_place
+from solver.plans import lay_plan
 from solver.rules import FOLD, MATCH, is_decided, utility
+from solver.setups import draw_uniform
 
 __all__ = [
     "FRAME",
@@ -58,16 +59,13 @@ class Frozen(NamedTuple):
     num_chips : int
     is_win : bool
     tried : int
-        Actions tried at the random slot of each iteration.
-    spread_prefix : float
-        Share of iterations whose own setup is spread out up to the random slot.
+        Plans tried in each iteration.
     epsilon : float
-        Probability with which each slot of the opponent's setup is spread out.
-    offsets, now : ndarray of int64, shape (2**N, C + 1)
-        Where the rows of the setup model start, and those that are followed now.
-    cumulative, average : ndarray of float32, shape (entries,)
-        Running sums within each row of the current setup strategy (by ``now``), and of an average
-        one (by ``offsets``).
+        Probability with which the opponent's setup is drawn uniformly over all.
+    chips, turns : ndarray of int64, shape (plans, N)
+        The plans.
+    cumulative : ndarray of float64, shape (plans,)
+        Running sums of their current probabilities.
     coarse_match : ndarray of float32, shape (keys,)
         Current probability of matching by key.
     fine_keys, fine_match : ndarray of int64 and float32, shape (places,)
@@ -77,12 +75,10 @@ class Frozen(NamedTuple):
     num_chips: int
     is_win: bool
     tried: int
-    spread_prefix: float
     epsilon: float
-    offsets: NDArray[np.int64]
-    now: NDArray[np.int64]
-    cumulative: NDArray[np.float32]
-    average: NDArray[np.float32]
+    chips: NDArray[np.int64]
+    turns: NDArray[np.int64]
+    cumulative: NDArray[np.float64]
     coarse_match: NDArray[np.float32]
     fine_keys: NDArray[np.int64]
     fine_match: NDArray[np.float32]
@@ -95,17 +91,15 @@ class Log(NamedTuple):
     ----------
     key, diff : ndarray of int64 and float32, shape (room,)
         Own decisions: the fine key, and the value of matching less that of folding (to oneself).
-    row, entry, gain : ndarrays of int32, int64 and float32, shape (tried,)
-        Setup actions tried: the state ``mask * (C + 1) + chips_left``, the entry of the model, and
-        the value of the action less that of the current strategy there.
+    plan, gain : ndarrays of int64 and float32, shape (tried,)
+        Plans tried, and the value of each less that of the current strategy.
     fill : ndarray of int64, shape (4,)
         How many of each there are, the games played, and the ends reached in them.
     """
 
     key: NDArray[np.int64]
     diff: NDArray[np.float32]
-    row: NDArray[np.int32]
-    entry: NDArray[np.int64]
+    plan: NDArray[np.int64]
     gain: NDArray[np.float32]
     fill: NDArray[np.int64]
 
@@ -121,8 +115,10 @@ class Work(NamedTuple):
         Key, slot and both sides at each own decision that is still open.
     folded_value : ndarray of float64, shape (N,)
         Own value of folding at a frame, NaN while that branch is being played.
-    tiles, chips : ndarray of int64, shape (3, N)
-        Setups: the opponent's, the own one, and the one being tried.
+    tiles, chips : ndarray of int64, shape (N,)
+        A setup, before it is packed into a hand.
+    luck : ndarray of float64, shape (N,)
+        What the order of a setup is drawn with.
     """
 
     mine: NDArray[np.int64]
@@ -131,6 +127,7 @@ class Work(NamedTuple):
     folded_value: NDArray[np.float64]
     tiles: NDArray[np.int64]
     chips: NDArray[np.int64]
+    luck: NDArray[np.float64]
 
 
 def new_work(num_tiles: int) -> Work:
@@ -141,8 +138,9 @@ def new_work(num_tiles: int) -> Work:
         np.zeros(n, np.int64),
         np.zeros((n, FRAME), np.int64),
         np.zeros(n),
-        np.zeros((3, n), np.int64),
-        np.zeros((3, n), np.int64),
+        np.zeros(n, np.int64),
+        np.zeros(n, np.int64),
+        np.zeros(n),
     )
 
 
@@ -152,7 +150,6 @@ def new_log(iterations: int, tried: int, num_tiles: int) -> Log:
     return Log(
         np.zeros(room, np.int64),
         np.zeros(room, np.float32),
-        np.zeros(iterations * tried, np.int32),
         np.zeros(iterations * tried, np.int64),
         np.zeros(iterations * tried, np.float32),
         np.zeros(4, np.int64),
@@ -169,59 +166,24 @@ def longer_log(log: Log, room: int) -> Log:
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def draw_entry(cumulative, row, length, rng):
-    """Return an entry of a row of ``length`` entries, drawn from the current strategy."""
-    target = rng.random() * cumulative[row + length - 1]
-    low = row
-    while length > 1:
-        half = length >> 1
-        low += half * (cumulative[low + half - 1] <= target)  # no branch to mispredict
-        length -= half
-    return low - row
+def draw_luck(work, rng):
+    """Draw what the order of a setup depends on, in place."""
+    for tile in range(work.luck.shape[0]):
+        work.luck[tile] = rng.random()
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def place_entry(tiles, chips, slot, mask, width, entry):
-    """Place an entry of a row in a slot; return its tile as a bit, and its chips."""
-    rank = int(entry / width)
-    tiles[slot] = nth_tile(mask, rank)
-    chips[slot] = entry - rank * width + 1
-    return 1 << tiles[slot], chips[slot]
-
-
-@njit(cache=True, nogil=True)
-def draw_slots(frozen, is_now, rng, spread, tiles, chips, first, last, mask, chips_left):
-    """Place slots ``first`` to ``last - 1``; each is spread out with probability ``spread``.
-
-    The others follow the current or the average strategy.  Returns the tiles and the chips left.
-    """
-    n = tiles.shape[0]
-    for slot in range(first, min(last, n - 1)):
-        k = n - slot
-        width = chips_left - k + 1
-        if spread > 0.0 and rng.random() < spread:
-            entry = draw_spread(k, width, rng)
-        elif is_now:
-            entry = draw_entry(frozen.cumulative, frozen.now[mask, chips_left], k * width, rng)
-        else:
-            entry = draw_entry(frozen.average, frozen.offsets[mask, chips_left], k * width, rng)
-        bit, stack = place_entry(tiles, chips, slot, mask, width, entry)
-        mask ^= bit
-        chips_left -= stack
-    if last == n:
-        tiles[n - 1] = nth_tile(mask, 0)
-        chips[n - 1] = chips_left
-    return mask, chips_left
+def draw_current(frozen, rng):
+    """Return a plan drawn from the current strategy."""
+    plan = np.searchsorted(frozen.cumulative, rng.random(), side="right")
+    return min(plan, frozen.cumulative.shape[0] - 1)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def draw_spread(num_left, width, rng):
-    """Return an entry of any tile, with a single chip half of the time and else any number.
-
-    Uniform entries alone would put the chips on the first tiles.
-    """
-    stack = 0 if rng.random() < 0.5 else int(rng.random() * width)
-    return int(rng.random() * num_left) * width + stack
+def take_plan(work, frozen, plan, hand):
+    """Fill a hand with a setup of a plan, by the luck already drawn, in place."""
+    lay_plan(frozen.chips[plan], frozen.turns[plan], work.luck, work.tiles, work.chips)
+    pack_hand(hand, work.tiles, work.chips)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -377,38 +339,24 @@ def close_frames(work, frozen, log, depth, value):
 
 @njit(cache=True, nogil=True)
 def play_iteration(work, frozen, log, rng):
-    """Play one iteration: an opponent, an own setup, and actions tried at one of its slots."""
-    n = work.mine.shape[0]
-    c = frozen.num_chips
-    full = (1 << n) - 1
-    draw_slots(frozen, True, rng, frozen.epsilon, work.tiles[0], work.chips[0], 0, n, full, c)
-    pack_hand(work.theirs, work.tiles[0], work.chips[0])
-    slot = int(rng.random() * (n - 1))
-    spread = 1.0 if rng.random() < frozen.spread_prefix else 0.0
-    tiles, chips = work.tiles[1], work.chips[1]
-    mask, left = draw_slots(frozen, False, rng, spread, tiles, chips, 0, slot, full, c)
-    draw_slots(frozen, True, rng, 0.0, tiles, chips, slot, n, mask, left)
-    pack_hand(work.mine, tiles, chips)
+    """Play one iteration: an opponent, an own setup, and plans tried instead of it.
+
+    All own setups are laid with the same luck.
+    """
+    if rng.random() < frozen.epsilon:
+        draw_uniform(rng, frozen.num_chips, work.tiles, work.chips)
+        pack_hand(work.theirs, work.tiles, work.chips)
+    else:
+        draw_luck(work, rng)
+        take_plan(work, frozen, draw_current(frozen, rng), work.theirs)
+    draw_luck(work, rng)
+    take_plan(work, frozen, draw_current(frozen, rng), work.mine)
     current = play_both(work, frozen, log, rng)
-    if n == 1:
-        return
-    k = n - slot
-    width = left - k + 1
-    row = frozen.offsets[mask, left]
-    other_tiles, other_chips = work.tiles[2], work.chips[2]
-    for before in range(slot):
-        other_tiles[before] = tiles[before]
-        other_chips[before] = chips[before]
     for _ in range(frozen.tried):
-        entry = int(rng.random() * (k * width))
-        bit, stack = place_entry(other_tiles, other_chips, slot, mask, width, entry)
-        draw_slots(
-            frozen, True, rng, 0.0, other_tiles, other_chips, slot + 1, n, mask ^ bit, left - stack
-        )
-        pack_hand(work.mine, other_tiles, other_chips)
+        plan = int(rng.random() * frozen.cumulative.shape[0])
+        take_plan(work, frozen, plan, work.mine)
         place = log.fill[NUM_TRIED]
-        log.row[place] = mask * (c + 1) + left
-        log.entry[place] = row + entry
+        log.plan[place] = plan
         log.gain[place] = play_both(work, frozen, log, rng) - current
         log.fill[NUM_TRIED] = place + 1
 

@@ -8,6 +8,7 @@ from solver.abstraction import num_keys
 from solver.mccfr.tables import RECORD, SKETCH
 from solver.memoryless import count_entries
 from solver.rules import Game, InputError
+from solver.setups import count_setups
 
 __all__ = [
     "MEMORY_LIMIT",
@@ -17,6 +18,7 @@ __all__ = [
     "check_sampled",
     "estimate_sampled",
     "places_for",
+    "plans_for",
 ]
 
 NUM_CHUNKS = 8
@@ -24,6 +26,15 @@ NUM_CHUNKS = 8
 
 MEMORY_LIMIT = 16 * 2**30
 """Bytes beyond which a game is refused."""
+
+
+MOST_PLANS = 1_000_000
+
+LISTED_PLANS = 5_000
+"""Games of up to so many setups have a plan for each."""
+
+FEW_PLANS = 2_000
+"""Plans in other games."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +45,15 @@ class SamplingOptions:
     ----------
     batch : int
         Iterations between two updates of the strategy; 0 chooses by the size of the game.
+    plans : int
+        Plans to choose setups from; 0 chooses by the number of setups.
     tried : int
-        Setup actions tried in an iteration.
-    spread_prefix : float
-        Share of iterations whose own setup is spread out up to the random slot, so that setups
-        which are not played are valued with answers that fit them.
+        Plans tried in an iteration.
     opponent_epsilon : float
-        Probability with which each slot of the opponent's setup is spread out.
+        Probability with which the opponent's setup is drawn uniformly over all, so that those which
+        are not played are answered too.
     plus : bool
-        Regret matching+ (else plain regret matching).
+        Regret matching+ for decisions (else plain regret matching).
     averaging_power : float
         A batch's strategy counts in the average by its number to this power; 1 is linear.
     regret_power : float
@@ -52,8 +63,8 @@ class SamplingOptions:
     """
 
     batch: int = 0
+    plans: int = 0
     tried: int = 8
-    spread_prefix: float = 0.3
     opponent_epsilon: float = 0.05
     plus: bool = True
     averaging_power: float = 1.0
@@ -63,11 +74,12 @@ class SamplingOptions:
     def __post_init__(self) -> None:
         if self.batch < 0 or self.batch % NUM_CHUNKS:
             raise InputError(f"batch {self.batch}: allowed are 0 and multiples of {NUM_CHUNKS}")
+        if not 0 <= self.plans <= MOST_PLANS:
+            raise InputError(f"plans {self.plans}: allowed are 0 to {MOST_PLANS}")
         if self.tried < 1:
-            raise InputError(f"tried {self.tried}: at least 1 setup action must be tried")
-        for name in ("spread_prefix", "opponent_epsilon"):
-            if not 0.0 <= (value := getattr(self, name)) <= 1.0:
-                raise InputError(f"{name} {value}: allowed are 0 to 1")
+            raise InputError(f"tried {self.tried}: at least 1 plan must be tried")
+        if not 0.0 <= self.opponent_epsilon <= 1.0:
+            raise InputError(f"opponent_epsilon {self.opponent_epsilon}: allowed are 0 to 1")
         for name in ("averaging_power", "regret_power"):
             if not 0.0 <= (value := getattr(self, name)) <= 8.0:
                 raise InputError(f"{name} {value}: allowed are 0 to 8")
@@ -88,13 +100,14 @@ def estimate_sampled(game: Game) -> tuple[int, int]:
     """
     n, c = game.num_tiles, game.num_chips
     keys, entries = int(num_keys(n)), count_entries(n, c)
+    options = SamplingOptions()
     places = places_for(game)
     answer = RECORD.itemsize + 4
-    tables = keys * answer + places * (answer + 8 + SKETCH) + entries * (8 + 8 + 4 + 4)
-    rows = (2**n) * (c + 1) * 6 * 8
-    room = (SamplingOptions.tried + 1) * 2**n * 2 * NUM_CHUNKS
-    logs = max(room, batch_for(game) * (SamplingOptions.tried + 1) * 32) * 12
-    return tables + rows + logs, keys + places + entries
+    tables = keys * answer + places * (answer + 8 + SKETCH)
+    tables += plans_for(game, options) * (2 * n + 6) * 8 + entries * (8 + 4)
+    room = (options.tried + 1) * 2**n * 2 * NUM_CHUNKS
+    logs = max(room, batch_for(game) * (options.tried + 1) * 32) * 12
+    return tables + logs, keys + places + entries
 
 
 def check_sampled(game: Game, seed: int, threads: int) -> None:
@@ -119,7 +132,14 @@ def places_for(game: Game) -> int:
     return 2 ** min(2 * game.num_tiles + 8, 23)
 
 
+def plans_for(game: Game, options: SamplingOptions) -> int:
+    """Return how many plans a solve chooses from."""
+    if options.plans:
+        return options.plans
+    setups = count_setups(game)
+    return setups if setups <= LISTED_PLANS else FEW_PLANS
+
+
 def batch_for(game: Game) -> int:
-    """Return a batch long enough that bringing the setup model up to date costs little."""
-    wanted = count_entries(game.num_tiles, game.num_chips) // 256
-    return NUM_CHUNKS * (min(max(wanted, 512), 32768) // NUM_CHUNKS)
+    """Return how many iterations are played against one frozen strategy."""
+    return 512 if game.num_tiles <= 5 else 4096

@@ -1,27 +1,27 @@
-"""Sampling solver for games too large to list: Monte Carlo CFR on memoryless setups and table keys.
+"""Sampling solver for games too large to list: Monte Carlo CFR on plans and table keys.
 
-The strategy has two parts: a memoryless setup model (:mod:`solver.memoryless`) and a probability of
-matching for each decision key (:mod:`solver.abstraction`).  One table serves both seats.  Each
-iteration
+The strategy has two parts: a probability for each of a few thousand plans, which setups are drawn
+from (:mod:`solver.plans`), and a probability of matching for each decision key
+(:mod:`solver.abstraction`).  One table serves both seats.  Each iteration
 
-1. draws the opponent's setup from the current strategy;
-2. draws an own setup, up to one random slot from a mixture of a spread-out and the average strategy
-   and from that slot on from the current strategy, and plays it; then tries several uniform actions
-   in that slot, each completed from the current strategy, and adds to the action's regret what it
-   scored more than the first;
+1. draws the opponent's setup from the current strategy, or now and then uniformly over all;
+2. draws an own setup from the current strategy and plays it; then tries several plans, drawn
+   uniformly, in its place, and adds to each one's regret what it scored more than the first;
 3. plays both actions at every own decision and one, drawn from the current strategy, at the
    opponent's (external sampling: Lanctot and others 2009), and adds the difference of the two to
    the regrets of the decision's key and of its fine key.
 
-Regrets are turned into a strategy by regret matching+ (Tammelin 2014) or plain regret matching; no
-importance weights are needed, since own actions are sampled from distributions that hardly change
-(compare ESCHER, McAleer and others 2022).  Early regrets fade as in linear CFR (Brown and Sandholm
-2019).  The answer is the linearly weighted average strategy.
+Regrets of decisions are turned into a strategy by regret matching+ (Tammelin 2014) or plain regret
+matching, those of plans by the latter.  No importance weights are needed, since own plans and
+actions are tried alike however the strategy changes (compare ESCHER, McAleer and others 2022).
+Early regrets fade as in linear CFR (Brown and Sandholm 2019).  The answer is the linearly weighted
+average strategy; what its plans place together is summed up as a memoryless setup model.
+
+In games with more setups than plans the plans that are played least make room for others from time
+to time (:mod:`solver.mccfr.population`), so that setups are searched while answers are learned.
 
 A fine key answers once it has been met often enough; until then, and wherever there is no room for
-it, its key does.  A row of the setup model learns in the same way: until it has been tried often
-enough it follows the regrets that all sets with as many tiles and chips left share, lowest rank to
-lowest rank.
+it, its key does.
 
 The average of a decision is taken over time alone, each batch by its weight.  Counting visits
 instead, as external sampling allows where all own actions are walked, would weigh a batch by how
@@ -29,9 +29,8 @@ often the opponent's setups of that batch led there: answers to a setup would co
 are poor enough to invite it.
 
 Departures: strategies are frozen for a batch of iterations, so that its chunks are independent and
-two threads give the same table as one, bit for bit; regrets are cut at 0 once a batch; the setup
-average is exact, each row weighted by its probability instead of by samples; and where the
-opponent's tile in the last slot is certain the better action is played without a table, as
+two threads give the same table as one, bit for bit; regrets are cut at 0 once a batch; and where
+the opponent's tile in the last slot is certain the better action is played without a table, as
 :func:`solver.strategy.match_prob` does.  A key stands for many infostates, so the guarantees of CFR
 do not carry over: only measuring in the unabstracted game says how good a table is.
 """
@@ -66,25 +65,28 @@ from solver.mccfr.options import (
     check_sampled,
     places_for,
 )
-from solver.mccfr.tables import NUM_PARTS, Answers, new_answers, new_decisions, new_setups
+from solver.mccfr.population import first_population, is_listed, renew
+from solver.mccfr.tables import NUM_PARTS, Answers, Population, new_answers, new_decisions
 from solver.mccfr.updates import (
-    add_average,
     apply_decisions,
-    apply_setups,
+    apply_plans,
     refresh_decisions,
-    refresh_setups,
-    refresh_shared,
+    refresh_plans,
 )
+from solver.memoryless import row_offsets
 from solver.places import EMPTY, MOST_FILLED, take_places
+from solver.plans import project_plans
 from solver.rules import Game, InputError
 from solver.strategy import Strategy
 
 __all__ = ["SampledSolution", "SampledSolver", "solve_sampled"]
 
-_AVERAGE_EVERY = 8
-"""Batches after which the average strategy that own setups begin with is brought up to date."""
+_RENEW_EVERY = 800_000
+"""Iterations after which plans are replaced: enough to tell bad ones from good ones."""
 
-_SETUP_ARRAYS = ("regret", "weighted", "cumulative", "now", "tries")
+_SUPPORT = 1e-4
+"""How likely each slot of a setup is to be placed at random, so that every setup is possible and
+whatever the opponent shows can be made sense of."""
 
 
 @dataclass(frozen=True)
@@ -180,12 +182,11 @@ class SampledSolver:
         self.games = 0
         self.playouts = 0
         self._weights = 0.0
-        n, c = game.num_tiles, game.num_chips
+        n = game.num_tiles
         places = self.options.fine_places or places_for(game)
         self._decisions = new_decisions(num_keys(n), places)
-        self._setups = new_setups(n, c)
-        self._starts = np.sort(self._setups.offsets[self._setups.offsets >= 0])
-        self._average = self._setups.cumulative[: self._setups.weighted.size].copy()
+        self._plans = first_population(game, self.options, self._rng(NUM_CHUNKS))
+        self._is_listed = is_listed(game, self.options)
         self._logs = [
             new_log(self.batch_size // NUM_CHUNKS, self.options.tried, n) for _ in range(NUM_CHUNKS)
         ]
@@ -214,18 +215,14 @@ class SampledSolver:
 
     def _run_batch(self, run_all: Callable[[Sequence[Callable[[], None]]], object]) -> None:
         """Play one batch against the frozen strategy, then bring the tables up to date."""
-        if self.batches % _AVERAGE_EVERY == 0:
-            self._average[:] = self._running_sums(self.average_model())
         frozen = Frozen(
             self.game.num_chips,
             self.game.is_win,
             self.options.tried,
-            float(self.options.spread_prefix),
             float(self.options.opponent_epsilon),
-            self._setups.offsets,
-            self._setups.now,
-            self._setups.cumulative,
-            self._average,
+            self._plans.chips,
+            self._plans.turns,
+            np.cumsum(self._plans.current),
             self._decisions.coarse.match,
             self._decisions.fine_keys,
             self._decisions.fine.match,
@@ -233,28 +230,26 @@ class SampledSolver:
         weight = float(self.batches + 1) ** self.options.averaging_power
         self._weights += weight
         run_all([lambda chunk=chunk: self._play(chunk, frozen) for chunk in range(NUM_CHUNKS)])  # type: ignore[misc]
-        updates: list[Callable[[], None]] = [lambda: self._update_setups(weight)]
+        updates: list[Callable[[], None]] = [lambda: self._update_plans(weight)]
         for part in range(NUM_PARTS):
             updates.append(lambda part=part: self._update_decisions(part))  # type: ignore[misc]
         run_all(updates)
         self.games += sum(int(log.fill[NUM_GAMES]) for log in self._logs)
         self.playouts += sum(int(log.fill[NUM_ENDS]) for log in self._logs)
         self.batches += 1
+        every = max(_RENEW_EVERY // self.batch_size, 1)
+        if not self._is_listed and self.batches % every == 0:
+            renew(self._plans, self.game, self.batches, self._rng(NUM_CHUNKS))
 
-    def _running_sums(self, model: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the running sums within each row of a setup strategy."""
-        if model.size == 0:
-            return model
-        sums = np.cumsum(model, dtype=np.float64)
-        before = sums[self._starts] - model[self._starts]
-        lengths = np.diff(np.append(self._starts, model.size))
-        return (sums - np.repeat(before, lengths)).astype(np.float32)
+    def _rng(self, part: int) -> np.random.Generator:
+        """Return the generator of a chunk of the batch to come, or of what follows its chunks."""
+        seeds = np.random.SeedSequence(self.seed, spawn_key=(self.batches, part))
+        return np.random.Generator(np.random.PCG64(seeds))
 
     def _play(self, chunk: int, frozen: Frozen) -> None:
         """Play a chunk of a batch into its own log, with its own seed."""
         n = self.game.num_tiles
-        seeds = np.random.SeedSequence(self.seed, spawn_key=(self.batches, chunk))
-        rng = np.random.Generator(np.random.PCG64(seeds))
+        rng = self._rng(chunk)
         work = new_work(n)
         room = (self.options.tried + 1) << n
         self._logs[chunk].fill[:] = 0
@@ -268,13 +263,11 @@ class SampledSolver:
         """Return what a regret of this batch counts: later ones more, so that early ones fade."""
         return float(self.batches + 1) ** self.options.regret_power
 
-    def _update_setups(self, weight: float) -> None:
-        add_average(self._setups, weight)
+    def _update_plans(self, weight: float) -> None:
+        self._plans.summed[:] += weight * self._plans.current
         for log in self._logs:
-            apply_setups(self._setups, log, self._step())
-        for log in self._logs:
-            refresh_setups(self._setups, log, self.batches, self.options.plus)
-        refresh_shared(self._setups, self.options.plus)
+            apply_plans(self._plans, log, self._step())
+        refresh_plans(self._plans)
 
     def _update_decisions(self, part: int) -> None:
         for log in self._logs:
@@ -288,11 +281,10 @@ class SampledSolver:
         state: dict[str, NDArray[Any]] = {
             "counters": np.array(counters, np.int64),
             "weights": np.array([self._weights]),
-            "setup_average": self._average.copy(),
             "seen": self._decisions.seen.copy(),
         }
-        for name in _SETUP_ARRAYS:
-            state[f"setup_{name}"] = getattr(self._setups, name).copy()
+        for name in Population._fields:
+            state[f"plan_{name}"] = getattr(self._plans, name).copy()
         places = np.flatnonzero(self._decisions.fine_keys != EMPTY)
         state["fine_keys"] = self._decisions.fine_keys[places]
         for name in Answers._fields:
@@ -311,9 +303,8 @@ class SampledSolver:
         """
         coarse, fine = self._decisions.coarse, self._decisions.fine
         targets = {f"coarse_{name}": getattr(coarse, name) for name in Answers._fields}
-        targets |= {f"setup_{name}": getattr(self._setups, name) for name in _SETUP_ARRAYS}
+        targets |= {f"plan_{name}": getattr(self._plans, name) for name in Population._fields}
         targets |= {
-            "setup_average": self._average,
             "seen": self._decisions.seen,
             "counters": np.zeros(5, np.int64),
             "weights": np.zeros(1),
@@ -339,7 +330,6 @@ class SampledSolver:
             getattr(fine, name)[places] = state[f"fine_{name}"]
         self.batches, self.games, self.playouts, self.seed = batches, games, playouts, seed
         self._weights = float(state["weights"][0])
-        self._setups.stamp[:] = -1
 
     def _take_fine_keys(self, fine_keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """Fill the table of fine keys anew with these; return the place of each."""
@@ -365,7 +355,7 @@ class SampledSolver:
         places, fine_keys = self._known_places()
         return keyed_strategy(
             self.game,
-            self._current_model(),
+            self._model(self._plans.current),
             table.coarse.match.astype(np.float64),
             table.coarse.record["visits"],
             fine_keys,
@@ -415,24 +405,22 @@ class SampledSolver:
         return np.divide(summed, weight, out=match, where=known)
 
     def average_model(self) -> NDArray[np.float32]:
-        """Return the average setup strategy; rows of no weight play the current strategy."""
-        model = self._current_model()
-        if model.size:
-            sums = np.add.reduceat(self._setups.weighted, self._starts)
-            sums = np.repeat(sums, np.diff(np.append(self._starts, model.size)))
-            np.divide(self._setups.weighted, sums, out=model, where=sums > 0.0, casting="same_kind")
-        return model
+        """Return the average setup strategy as a memoryless model; float32, shape (entries,)."""
+        return self._model(self._plans.summed if self.batches else self._plans.current)
 
-    def _current_model(self) -> NDArray[np.float32]:
-        """Return the probabilities whose running sums the setup table holds."""
-        table = self._setups
-        size = table.weighted.size
-        starts = table.now[table.offsets >= 0][np.argsort(table.offsets[table.offsets >= 0])]
-        lengths = np.diff(np.append(self._starts, size))
-        followed = np.arange(size) + np.repeat(starts - self._starts, lengths)
-        model = table.cumulative[followed] - table.cumulative[followed - 1]
-        model[self._starts] = table.cumulative[starts]
-        return model
+    def _model(self, weights: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Return what plans of these weights place together; rows never reached are uniform."""
+        table = self._plans
+        offsets, size = row_offsets(self.game.num_tiles, self.game.num_chips)
+        sums = project_plans(table.chips, table.turns, weights, offsets, size)
+        if size == 0:
+            return sums.astype(np.float32)
+        starts = np.sort(offsets[offsets >= 0])
+        lengths = np.diff(np.append(starts, size))
+        totals = np.repeat(np.add.reduceat(sums, starts), lengths)
+        uniform = 1.0 / np.repeat(lengths, lengths)
+        model = np.divide(sums, totals, out=uniform.copy(), where=totals > 0.0)
+        return ((1.0 - _SUPPORT) * model + _SUPPORT * uniform).astype(np.float32)
 
     @property
     def visits(self) -> NDArray[np.int64]:
@@ -480,7 +468,7 @@ def solve_sampled(
     --------
     >>> solution = solve_sampled(Game(2, 3), iterations=1000, seed=1)
     >>> solution.iterations, solution.abstraction["version"]
-    (1024, 'tall-2')
+    (1024, 'tall-3')
     """
     if iterations is None and time_limit is None:
         raise InputError("neither iterations nor time_limit given: the work would have no end")

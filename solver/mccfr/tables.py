@@ -7,21 +7,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.memoryless import row_offsets
 from solver.places import EMPTY
 
 __all__ = [
     "KNOWN",
-    "KNOWN_TRIES",
     "NUM_PARTS",
     "SKETCH",
     "TAKEN_IN",
     "Answers",
     "Decisions",
-    "Setups",
+    "Population",
     "new_answers",
     "new_decisions",
-    "new_setups",
+    "new_population",
 ]
 
 NUM_PARTS = 4
@@ -92,47 +90,32 @@ TAKEN_IN = 4
 SKETCH = 4
 """Counters of visits for each place."""
 
-KNOWN_TRIES = 256
-"""Tries an entry, on average over a row, from which a row of the setup model follows its own
-regrets; before, those that all rows with as many tiles and chips left share."""
 
-
-class Setups(NamedTuple):
-    """Tables over the entries of the setup model, and over those of shared rows behind them.
-
-    A shared row stands for all sets with as many tiles left, its ranks for their tiles from the
-    lowest.
+class Population(NamedTuple):
+    """The plans that setups are drawn from (:mod:`solver.plans`), and what is known of each.
 
     Attributes
     ----------
-    offsets : ndarray of int64, shape (2**N, C + 1)
-        Where the own row of a state starts.
-    shared : ndarray of int64, shape (N + 1, C + 1)
-        Where the shared row of so many tiles and chips left starts.
-    now : ndarray of int64, shape (2**N, C + 1)
-        Where the row starts that a state follows: its own or the shared one.
-    regret : ndarray of float64, shape (own and shared entries,)
-    cumulative : ndarray of float32, shape (own and shared entries,)
-        Running sums of the current strategy within each row; the last is 1.
-    weighted : ndarray of float64, shape (own entries,)
-        Sums of weight times reach of the row times current probability.
-    tries : ndarray of int64, shape (2**N, C + 1)
-        Actions tried in each state.
-    reach : ndarray of float64, shape (2**N, C + 1)
-        Room for the probability of coming through each row.
-    stamp : ndarray of int64, shape (2**N, C + 1)
-        The last batch that touched the row.
+    chips, turns : ndarray of int64, shape (plans, N)
+    regret : ndarray of float64, shape (plans,)
+    current : ndarray of float64, shape (plans,)
+        Current probabilities.
+    summed : ndarray of float64, shape (plans,)
+        Sums of weight times current probability.
+    gained, tried : ndarray of float64, shape (plans,)
+        Sums of weight times what the plan scored more than the current strategy, and of weights.
+    born : ndarray of int64, shape (plans,)
+        The batch before which the plan came in.
     """
 
-    offsets: NDArray[np.int64]
-    shared: NDArray[np.int64]
-    now: NDArray[np.int64]
+    chips: NDArray[np.int64]
+    turns: NDArray[np.int64]
     regret: NDArray[np.float64]
-    cumulative: NDArray[np.float32]
-    weighted: NDArray[np.float64]
-    tries: NDArray[np.int64]
-    reach: NDArray[np.float64]
-    stamp: NDArray[np.int64]
+    current: NDArray[np.float64]
+    summed: NDArray[np.float64]
+    gained: NDArray[np.float64]
+    tried: NDArray[np.float64]
+    born: NDArray[np.int64]
 
 
 def new_answers(size: int, match: float) -> Answers:
@@ -151,28 +134,16 @@ def new_decisions(num_keys: int, num_places: int) -> Decisions:
     )
 
 
-def new_setups(num_tiles: int, num_chips: int) -> Setups:
-    """Return tables that have learned nothing: every row is uniform."""
-    offsets, size = row_offsets(num_tiles, num_chips)
-    shared = np.full((num_tiles + 1, num_chips + 1), -1, np.int64)
-    total = size
-    for num_left in range(2, num_tiles + 1):
-        low = num_chips if num_left == num_tiles else num_left
-        for chips_left in range(low, num_chips - (num_tiles - num_left) + 1):
-            shared[num_left, chips_left] = total
-            total += num_left * (chips_left - num_left + 1)
-    sizes = np.bitwise_count(np.arange(1 << num_tiles))
-    starts = np.sort(np.concatenate([offsets[offsets >= 0], shared[shared >= 0]]))
-    lengths = np.diff(np.append(starts, total))
-    places = np.arange(total) - np.repeat(starts, lengths)
-    return Setups(
-        offsets,
-        shared,
-        shared[sizes],
-        np.zeros(total),
-        ((places + 1) / np.repeat(lengths, lengths)).astype(np.float32),
-        np.zeros(size),
-        np.zeros(offsets.shape, np.int64),
-        np.zeros(offsets.shape),
-        np.full(offsets.shape, -1, np.int64),
+def new_population(chips: NDArray[np.int64], turns: NDArray[np.int64]) -> Population:
+    """Return plans of which nothing is known: all are equally likely."""
+    count = len(chips)
+    return Population(
+        chips,
+        turns,
+        regret=np.zeros(count),
+        current=np.full(count, 1.0 / count),
+        summed=np.zeros(count),
+        gained=np.zeros(count),
+        tried=np.zeros(count),
+        born=np.zeros(count, np.int64),
     )

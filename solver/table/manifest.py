@@ -7,8 +7,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from solver.abstraction import VERSION
 from solver.rules import Game, InputError, Objective, Pulls
 
 __all__ = [
@@ -55,6 +56,13 @@ class Abstraction(_Part):
     setups: str
     decisions: str
     parameters: dict[str, float | int | str | list[int] | list[float]]
+
+    @field_validator("decisions")
+    @classmethod
+    def _check_version(cls, found: str) -> str:
+        if found != VERSION:
+            raise ValueError(f"{found!r}; this program reads {VERSION!r}")
+        return found
 
 
 class Manifest(_Part):

@@ -1,0 +1,182 @@
+"""Plans: setups in a few numbers, for games with too many to list.
+
+A plan gives each tile its chips and its *turn*.  A setup is drawn from it by placing the tiles turn
+by turn, those of one turn in random order, each with its chips.  A plan with one turn hides all but
+its stacks; a plan with a turn for each tile is one setup.
+
+What many plans place together is summed up as a memoryless setup model (:mod:`solver.memoryless`)
+by :func:`project_plans`.  The model forgets which plan a setup came from, and so hides it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from solver.rules import Game
+from solver.setups import list_setups
+
+__all__ = ["change_plan", "draw_plan", "lay_plan", "list_plans", "project_plans"]
+
+_CHANGES = 6
+"""Kinds of changes that :func:`change_plan` chooses from."""
+
+
+@njit(cache=True, nogil=True)
+def lay_plan(plan_chips, plan_turns, luck, tiles, chips):
+    """Fill ``tiles`` and ``chips`` (int64, shape (N,)) with a setup of a plan.
+
+    ``plan_chips`` and ``plan_turns`` are by tile, and so is ``luck`` (float64, uniform in [0, 1)),
+    which orders the tiles of a turn: plans that are given the same luck place alike.
+    """
+    n = tiles.shape[0]
+    for tile in range(n):
+        when = plan_turns[tile] + luck[tile]
+        slot = tile
+        while slot > 0 and plan_turns[tiles[slot - 1]] + luck[tiles[slot - 1]] > when:
+            tiles[slot] = tiles[slot - 1]
+            slot -= 1
+        tiles[slot] = tile
+    for slot in range(n):
+        chips[slot] = plan_chips[tiles[slot]]
+
+
+@njit(cache=True, nogil=True)
+def project_plans(chips, turns, weights, offsets, size):
+    """Return how often plans come through each entry of a memoryless model.
+
+    Parameters
+    ----------
+    chips, turns : ndarray of int64, shape (plans, N)
+    weights : ndarray of float64, shape (plans,)
+        How often each plan is drawn.
+    offsets, size
+        As :func:`solver.memoryless.row_offsets` returns them.
+
+    Returns
+    -------
+    ndarray of float64, shape (entries,)
+        Exact; divided by its sum within a row it is the model.
+    """
+    n = chips.shape[1]
+    sums = np.zeros(size)
+    reach = np.zeros(1 << n)
+    for plan in range(chips.shape[0]):
+        if weights[plan] <= 0.0:
+            continue
+        reach[:] = 0.0
+        reach[-1] = weights[plan]
+        for mask in range(reach.shape[0] - 1, 0, -1):
+            if reach[mask] > 0.0:
+                _project_state(chips[plan], turns[plan], mask, offsets, reach, sums)
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def _project_state(plan_chips, plan_turns, mask, offsets, reach, sums):
+    """Pass the reach of one set of tiles left on to the sets after it, in place."""
+    n = plan_chips.shape[0]
+    num_left = chips_left = num_next = 0
+    turn = np.int64(1) << 60
+    for tile in range(n):
+        if (mask >> tile) & 1:
+            num_left += 1
+            chips_left += plan_chips[tile]
+            if plan_turns[tile] < turn:
+                turn = plan_turns[tile]
+                num_next = 0
+            num_next += plan_turns[tile] == turn
+    if num_left < 2:
+        return
+    width = chips_left - num_left + 1
+    entry = offsets[mask, chips_left] - 1
+    share = reach[mask] / num_next
+    for tile in range(n):
+        if (mask >> tile) & 1:
+            if plan_turns[tile] == turn:
+                sums[entry + plan_chips[tile]] += share
+                reach[mask ^ (1 << tile)] += share
+            entry += width
+
+
+def list_plans(game: Game) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return ``(chips, turns)``, shape (setups, N): a plan for each setup of a game.
+
+    Examples
+    --------
+    >>> chips, turns = list_plans(Game(2, 3))
+    >>> chips.tolist(), turns.tolist()
+    ([[1, 2], [2, 1], [2, 1], [1, 2]], [[0, 1], [0, 1], [1, 0], [1, 0]])
+    """
+    tiles, stacks = list_setups(game)
+    turns = np.argsort(tiles, axis=1)
+    return np.take_along_axis(stacks, turns, axis=1), turns
+
+
+def draw_plan(game: Game, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return ``(chips, turns)`` of a plan drawn at random.
+
+    Spare chips stand on up to five tiles, half of the time the highest ones, or now and then
+    evenly on all; there are from one to N turns.
+    """
+    n = game.num_tiles
+    spare = game.num_chips - n
+    chips = np.ones(n, np.int64)
+    if rng.random() < 0.1:
+        chips += spare // n
+        chips[rng.permutation(n)[: spare % n]] += 1
+    else:
+        num_tall = int(rng.integers(1, min(n, 5) + 1))
+        tall = rng.permutation(n) if rng.random() < 0.5 else np.arange(n)[::-1]
+        cuts = np.sort(rng.integers(0, spare + 1, num_tall - 1))
+        chips[tall[:num_tall]] += np.diff(np.concatenate([[0], cuts, [spare]]))
+    return chips, _numbered(rng.integers(0, int(rng.integers(1, n + 1)), n))
+
+
+def change_plan(
+    chips: NDArray[np.int64], turns: NDArray[np.int64], rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return a plan one or two small changes away from another; the arguments are kept."""
+    chips, turns = chips.copy(), turns.copy()
+    for _ in range(int(rng.integers(1, 3))):
+        i, j = (int(tile) for tile in rng.integers(0, len(chips), 2))
+        kind = int(rng.integers(_CHANGES))
+        if kind == 0:
+            chips[[i, j]] = chips[[j, i]]
+        elif kind == 1:
+            _move_chips(chips, j, rng)
+        elif kind == 2:
+            turns[[i, j]] = turns[[j, i]]
+        elif kind == 3:
+            turns[i] += int(rng.integers(-1, 2))
+        elif kind == 4:
+            turns = _split_or_join(turns, rng)
+        else:  # a turn of its own, or another's
+            turns = 2 * turns
+            turns[i] = rng.integers(-1, turns.max() + 2)
+        turns = _numbered(turns)
+    return chips, turns
+
+
+def _move_chips(chips: NDArray[np.int64], to: int, rng: np.random.Generator) -> None:
+    """Move a chip or more from a stack to another, in place."""
+    tall = np.flatnonzero(chips > 1)
+    if len(tall) > 0:
+        source = int(rng.choice(tall))
+        moved = int(rng.integers(1, chips[source])) if rng.random() < 0.5 else 1
+        chips[source] -= moved
+        chips[to] += moved
+
+
+def _split_or_join(turns: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return turns of which one was joined with the next or divided into two."""
+    turn = int(rng.integers(0, turns.max() + 1))
+    if rng.random() < 0.6:
+        return np.where(turns > turn, turns - 1, turns)
+    return 2 * turns + ((turns == turn) & (rng.random(len(turns)) < 0.5))
+
+
+def _numbered(turns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the same turns, numbered 0, 1, 2, ..."""
+    return np.unique(turns, return_inverse=True)[1]
