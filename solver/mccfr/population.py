@@ -17,13 +17,13 @@ from solver.setups import count_setups
 
 __all__ = ["first_population", "is_listed", "renew"]
 
-_RENEWED = 0.3
+_RENEWED = 0.1
 """Share of the plans that are replaced at a time."""
 
 _NEW = 0.15
 """Share of those that are drawn anew instead of changed from others."""
 
-_YOUNG = 32
+_YOUNG = 48
 """Batches in which a plan is left alone."""
 
 

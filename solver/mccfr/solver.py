@@ -81,8 +81,8 @@ from solver.strategy import Strategy
 
 __all__ = ["SampledSolution", "SampledSolver", "solve_sampled"]
 
-_RENEW_EVERY = 800_000
-"""Iterations after which plans are replaced: enough to tell bad ones from good ones."""
+_RENEW_EVERY = 100_000
+"""Iterations after which plans are replaced; each plan is tried some 400 times in them."""
 
 _SUPPORT = 1e-4
 """How likely each slot of a setup is to be placed at random, so that every setup is possible and
