@@ -192,6 +192,9 @@ def play(
         "games": result.games,
         "value": result.value,
         "ci95": list(result.ci95),
+        "plain_value": result.plain_value,
+        "plain_ci95": list(result.plain_ci95),
+        "variance_gain": result.variance_gain if np.isfinite(result.variance_gain) else None,
         "wins": result.wins,
         "draws": result.draws,
         "losses": result.losses,
@@ -205,5 +208,11 @@ def play(
         )
         for name, count in (("won", result.wins), ("drawn", result.draws), ("lost", result.losses)):
             console.print(f"  {name:<6} {count:>12,}  {percent(count / result.games)}")
+        low, high = result.plain_ci95
+        console.print(
+            f"The games as they came out: {result.plain_value:+.4f} ({low:+.4f} to {high:+.4f}). "
+            f"With guesses of the luck taken off, the variance is {result.variance_gain:.2f} times "
+            "smaller."
+        )
 
     emit(data, as_json=as_json, show=show)
