@@ -7,6 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.stats import chisquare
 
 from solver.abstraction import (
     DETAIL_BITS,
@@ -19,6 +20,7 @@ from solver.abstraction import (
 from solver.coarser import fill_from_coarser
 from solver.judge import evaluate, exploitability
 from solver.mccfr import SampledSolver, SamplingOptions, estimate_sampled, population, solve_sampled
+from solver.mccfr.kernels import draw_opponent, new_work
 from solver.mccfr.tables import KNOWN, new_answers
 from solver.mccfr.updates import refresh_answer
 from solver.memoryless import row_offsets
@@ -117,7 +119,7 @@ def test_plans_gain_what_they_are_worth_when_compared_with_exact_values(monkeypa
     game = Game(3, 6)
     first = SampledSolver(game, seed=1, options=SMALL)
     first.run(2048)
-    options = SamplingOptions(batch=80_000, opponent_epsilon=0.0)
+    options = SamplingOptions(batch=80_000, uniform=0.0)
     long = SampledSolver(game, seed=2, options=options)
     long.restore(first.state() | {"counters": long.state()["counters"]})
     long._plans.gained[:] = long._plans.tried[:] = 0.0
@@ -154,7 +156,7 @@ def test_plans_that_are_not_played_make_room_for_others(monkeypatch):
     played = table.summed / table.summed.sum() + table.current
     population.renew(table, game, solver.batches, np.random.default_rng(1))
     fresh = table.born == solver.batches
-    assert fresh.sum() == 30
+    assert fresh.sum() == 10
     assert played[fresh].max() <= played[~fresh].min()
     for old, new in zip(before, table, strict=True):
         if new is not table.current:
@@ -165,6 +167,26 @@ def test_plans_that_are_not_played_make_room_for_others(monkeypatch):
     again = table.chips.copy()
     population.renew(table, game, solver.batches, np.random.default_rng(2))
     np.testing.assert_array_equal(table.chips[fresh], again[fresh])  # too young
+
+
+def test_crossed_opponents_mix_chips_and_turns_of_plans():
+    solver = SampledSolver(Game(4, 8), options=SMALL)
+    table = solver._plans
+    table.chips[0], table.turns[0] = [1, 1, 1, 5], [0, 1, 2, 3]
+    table.chips[1], table.turns[1] = [1, 1, 1, 5], [3, 2, 1, 0]
+    table.current[:] = 0.0
+    table.current[:2] = 0.5
+    frozen = solver._frozen()._replace(uniform=0.0, crossed=1.0)
+    work, rng = new_work(4), np.random.default_rng(1)
+    tall, orders = np.zeros(4), np.zeros(2)
+    for _ in range(8_000):
+        draw_opponent(work, frozen, rng)
+        assert sorted(work.chips) == [1, 1, 1, 5]
+        tall[work.tiles[work.chips.argmax()]] += 1
+        orders[work.tiles[0] > 0] += 1
+        assert work.tiles.tolist() in ([0, 1, 2, 3], [3, 2, 1, 0])
+    assert chisquare(tall, [1_000, 1_000, 1_000, 5_000]).pvalue > 0.001
+    assert chisquare(orders).pvalue > 0.001
 
 
 @pytest.mark.parametrize(
@@ -190,7 +212,7 @@ def test_exploitability_is_below_a_tenth_when_4x8_is_solved_by_3_million_iterati
     "options",
     [
         SamplingOptions(batch=256, plus=False),
-        SamplingOptions(batch=256, opponent_epsilon=0.2),
+        SamplingOptions(batch=256, uniform=0.2),
         SamplingOptions(batch=256, tried=1, plans=40),
         SamplingOptions(batch=256, averaging_power=0.0, regret_power=0.0),
     ],
@@ -307,9 +329,10 @@ def test_bad_arguments_are_refused_by_name(arguments, words):
         ("batch", -8),
         ("tried", 0),
         ("plans", -1),
-        ("opponent_epsilon", 1.5),
+        ("uniform", 1.5),
         ("fine_places", 100),
-        ("opponent_epsilon", float("nan")),
+        ("uniform", float("nan")),
+        ("crossed", 0.99),
         ("averaging_power", -1.0),
         ("regret_power", 9.0),
     ],

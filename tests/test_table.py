@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from solver.abstraction import VERSION
 from solver.cfr import solve_exact, strategy_of
 from solver.mccfr import solve_sampled
 from solver.rules import Game, InputError
@@ -196,6 +197,14 @@ def test_wrong_manifest_is_refused_naming_the_field(folder, key, value, wanted):
     file.write_text(json.dumps(manifest))
     with pytest.raises(InputError, match=wanted):
         load_table(folder)
+
+
+def test_table_of_another_abstraction_is_refused(tmp_path):
+    save_table(sampled(Game(3, 6)), tmp_path / "t")
+    file = tmp_path / "t" / "manifest.json"
+    file.write_text(file.read_text().replace(f'"{VERSION}"', '"tall-0"'))
+    with pytest.raises(InputError, match=f"abstraction.*tall-0.*reads '{VERSION}'"):
+        load_table(tmp_path / "t")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "\x00", '"a"'])

@@ -311,6 +311,12 @@ def _solve_by_sampling(job: _Job, follow: Watch) -> Table:
             "--target: a sampled table does not know its exploitability; "
             "use --iterations or --time-limit"
         )
+    unknown = job.options.keys() - asdict(SamplingOptions()).keys()
+    if unknown:
+        raise InputError(
+            f"--resume: option {sorted(unknown)[0]!r} is not known; the solve was begun by another "
+            "version of this program"
+        )
     options = SamplingOptions(**({"plus": job.algorithm != "rm"} | job.options))
     algorithm = "rm+" if options.plus else "rm"
     found = solve_sampled(

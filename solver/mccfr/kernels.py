@@ -60,8 +60,9 @@ class Frozen(NamedTuple):
     is_win : bool
     tried : int
         Plans tried in each iteration.
-    epsilon : float
-        Probability with which the opponent's setup is drawn uniformly over all.
+    uniform, crossed : float
+        Probabilities with which the opponent's setup is drawn uniformly over all, and from a cross
+        of two plans.
     chips, turns : ndarray of int64, shape (plans, N)
         The plans.
     cumulative : ndarray of float64, shape (plans,)
@@ -75,7 +76,8 @@ class Frozen(NamedTuple):
     num_chips: int
     is_win: bool
     tried: int
-    epsilon: float
+    uniform: float
+    crossed: float
     chips: NDArray[np.int64]
     turns: NDArray[np.int64]
     cumulative: NDArray[np.float64]
@@ -119,6 +121,8 @@ class Work(NamedTuple):
         A setup, before it is packed into a hand.
     luck : ndarray of float64, shape (N,)
         What the order of a setup is drawn with.
+    crossed : ndarray of int64, shape (N,)
+        The chips of a crossed plan, by tile.
     """
 
     mine: NDArray[np.int64]
@@ -128,6 +132,7 @@ class Work(NamedTuple):
     tiles: NDArray[np.int64]
     chips: NDArray[np.int64]
     luck: NDArray[np.float64]
+    crossed: NDArray[np.int64]
 
 
 def new_work(num_tiles: int) -> Work:
@@ -141,6 +146,7 @@ def new_work(num_tiles: int) -> Work:
         np.zeros(n, np.int64),
         np.zeros(n, np.int64),
         np.zeros(n),
+        np.zeros(n, np.int64),
     )
 
 
@@ -337,18 +343,49 @@ def close_frames(work, frozen, log, depth, value):
     return depth, value
 
 
+@njit(cache=True, nogil=True, forceinline=True)
+def take_crossed(work, frozen, rng, hand):
+    """Fill a hand with the chips of one current plan in the turns of another, in place.
+
+    Half of the time the tallest stack changes places with that of another tile.
+    """
+    chips, turns = draw_current(frozen, rng), draw_current(frozen, rng)
+    tallest = 0
+    for tile in range(work.crossed.shape[0]):
+        work.crossed[tile] = frozen.chips[chips, tile]
+        if work.crossed[tile] > work.crossed[tallest]:
+            tallest = tile
+    if rng.random() < 0.5:
+        tile = int(rng.random() * work.crossed.shape[0])
+        stack = work.crossed[tile]
+        work.crossed[tile] = work.crossed[tallest]
+        work.crossed[tallest] = stack
+    lay_plan(work.crossed, frozen.turns[turns], work.luck, work.tiles, work.chips)
+    pack_hand(hand, work.tiles, work.chips)
+
+
+@njit(cache=True, nogil=True)
+def draw_opponent(work, frozen, rng):
+    """Draw the opponent's hand, in place."""
+    kind = rng.random()
+    if kind < frozen.uniform:
+        draw_uniform(rng, frozen.num_chips, work.tiles, work.chips)
+        pack_hand(work.theirs, work.tiles, work.chips)
+        return
+    draw_luck(work, rng)
+    if kind < frozen.uniform + frozen.crossed:
+        take_crossed(work, frozen, rng, work.theirs)
+    else:
+        take_plan(work, frozen, draw_current(frozen, rng), work.theirs)
+
+
 @njit(cache=True, nogil=True)
 def play_iteration(work, frozen, log, rng):
     """Play one iteration: an opponent, an own setup, and plans tried instead of it.
 
     All own setups are laid with the same luck.
     """
-    if rng.random() < frozen.epsilon:
-        draw_uniform(rng, frozen.num_chips, work.tiles, work.chips)
-        pack_hand(work.theirs, work.tiles, work.chips)
-    else:
-        draw_luck(work, rng)
-        take_plan(work, frozen, draw_current(frozen, rng), work.theirs)
+    draw_opponent(work, frozen, rng)
     draw_luck(work, rng)
     take_plan(work, frozen, draw_current(frozen, rng), work.mine)
     current = play_both(work, frozen, log, rng)

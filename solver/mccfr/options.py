@@ -49,9 +49,11 @@ class SamplingOptions:
         Plans to choose setups from; 0 chooses by the number of setups.
     tried : int
         Plans tried in an iteration.
-    opponent_epsilon : float
-        Probability with which the opponent's setup is drawn uniformly over all, so that those which
-        are not played are answered too.
+    uniform : float
+        Probability with which the opponent's setup is drawn uniformly over all.
+    crossed : float
+        Probability with which it is drawn from a cross of two plans, so that setups near those that
+        are played are answered too.
     plus : bool
         Regret matching+ for decisions (else plain regret matching).
     averaging_power : float
@@ -65,7 +67,8 @@ class SamplingOptions:
     batch: int = 0
     plans: int = 0
     tried: int = 8
-    opponent_epsilon: float = 0.05
+    uniform: float = 0.05
+    crossed: float = 0.25
     plus: bool = True
     averaging_power: float = 1.0
     regret_power: float = 1.0
@@ -78,8 +81,13 @@ class SamplingOptions:
             raise InputError(f"plans {self.plans}: allowed are 0 to {MOST_PLANS}")
         if self.tried < 1:
             raise InputError(f"tried {self.tried}: at least 1 plan must be tried")
-        if not 0.0 <= self.opponent_epsilon <= 1.0:
-            raise InputError(f"opponent_epsilon {self.opponent_epsilon}: allowed are 0 to 1")
+        for name in ("uniform", "crossed"):
+            if not 0.0 <= (value := getattr(self, name)) <= 1.0:
+                raise InputError(f"{name} {value}: allowed are 0 to 1")
+        if self.uniform + self.crossed > 1.0:
+            raise InputError(
+                f"crossed {self.crossed}: with uniform {self.uniform} it is more than 1"
+            )
         for name in ("averaging_power", "regret_power"):
             if not 0.0 <= (value := getattr(self, name)) <= 8.0:
                 raise InputError(f"{name} {value}: allowed are 0 to 8")

@@ -2,7 +2,7 @@
 
 A game with few setups has a plan for each of them, for good.  Others begin with random plans; from
 time to time the least played make room for changed copies of the most played and for new ones.
-What a new plan is worth shows in its regret, like that of any other.
+What a new plan is worth shows in what it gains, like that of any other.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def renew(table: Population, game: Game, batch: int, rng: np.random.Generator) -
     for plan, (chips, turns) in zip(worst, children, strict=True):
         table.chips[plan] = chips
         table.turns[plan] = turns
-    for sums in (table.regret, table.current, table.summed, table.gained, table.tried):
+    for sums in (table.current, table.summed, table.gained, table.tried):
         sums[worst] = 0.0
     table.born[worst] = batch
     left = table.current.sum()

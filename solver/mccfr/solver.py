@@ -4,7 +4,8 @@ The strategy has two parts: a probability for each of a few thousand plans, whic
 from (:mod:`solver.plans`), and a probability of matching for each decision key
 (:mod:`solver.abstraction`).  One table serves both seats.  Each iteration
 
-1. draws the opponent's setup from the current strategy, or now and then uniformly over all;
+1. draws the opponent's setup from the current strategy, or now and then uniformly over all or from
+   a cross of two plans, so that setups that nobody plays find answers too;
 2. draws an own setup from the current strategy and plays it; then tries several plans, drawn
    uniformly, in its place, and adds to each one's regret what it scored more than the first;
 3. plays both actions at every own decision and one, drawn from the current strategy, at the
@@ -83,6 +84,9 @@ __all__ = ["SampledSolution", "SampledSolver", "solve_sampled"]
 
 _RENEW_EVERY = 100_000
 """Iterations after which plans are replaced; each plan is tried some 400 times in them."""
+
+_DOUBT = 1_000
+"""Tries of a plan that its first gains are weighed down by."""
 
 _SUPPORT = 1e-4
 """How likely each slot of a setup is to be placed at random, so that every setup is possible and
@@ -215,18 +219,7 @@ class SampledSolver:
 
     def _run_batch(self, run_all: Callable[[Sequence[Callable[[], None]]], object]) -> None:
         """Play one batch against the frozen strategy, then bring the tables up to date."""
-        frozen = Frozen(
-            self.game.num_chips,
-            self.game.is_win,
-            self.options.tried,
-            float(self.options.opponent_epsilon),
-            self._plans.chips,
-            self._plans.turns,
-            np.cumsum(self._plans.current),
-            self._decisions.coarse.match,
-            self._decisions.fine_keys,
-            self._decisions.fine.match,
-        )
+        frozen = self._frozen()
         weight = float(self.batches + 1) ** self.options.averaging_power
         self._weights += weight
         run_all([lambda chunk=chunk: self._play(chunk, frozen) for chunk in range(NUM_CHUNKS)])  # type: ignore[misc]
@@ -240,6 +233,22 @@ class SampledSolver:
         every = max(_RENEW_EVERY // self.batch_size, 1)
         if not self._is_listed and self.batches % every == 0:
             renew(self._plans, self.game, self.batches, self._rng(NUM_CHUNKS))
+
+    def _frozen(self) -> Frozen:
+        """Return what the chunks of a batch are played with."""
+        return Frozen(
+            self.game.num_chips,
+            self.game.is_win,
+            self.options.tried,
+            float(self.options.uniform),
+            0.0 if self._is_listed else float(self.options.crossed),
+            self._plans.chips,
+            self._plans.turns,
+            np.cumsum(self._plans.current),
+            self._decisions.coarse.match,
+            self._decisions.fine_keys,
+            self._decisions.fine.match,
+        )
 
     def _rng(self, part: int) -> np.random.Generator:
         """Return the generator of a chunk of the batch to come, or of what follows its chunks."""
@@ -267,7 +276,7 @@ class SampledSolver:
         self._plans.summed[:] += weight * self._plans.current
         for log in self._logs:
             apply_plans(self._plans, log, self._step())
-        refresh_plans(self._plans)
+        refresh_plans(self._plans, _DOUBT * self._step())
 
     def _update_decisions(self, part: int) -> None:
         for log in self._logs:

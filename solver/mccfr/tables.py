@@ -97,7 +97,6 @@ class Population(NamedTuple):
     Attributes
     ----------
     chips, turns : ndarray of int64, shape (plans, N)
-    regret : ndarray of float64, shape (plans,)
     current : ndarray of float64, shape (plans,)
         Current probabilities.
     summed : ndarray of float64, shape (plans,)
@@ -110,7 +109,6 @@ class Population(NamedTuple):
 
     chips: NDArray[np.int64]
     turns: NDArray[np.int64]
-    regret: NDArray[np.float64]
     current: NDArray[np.float64]
     summed: NDArray[np.float64]
     gained: NDArray[np.float64]
@@ -140,7 +138,6 @@ def new_population(chips: NDArray[np.int64], turns: NDArray[np.int64]) -> Popula
     return Population(
         chips,
         turns,
-        regret=np.zeros(count),
         current=np.full(count, 1.0 / count),
         summed=np.zeros(count),
         gained=np.zeros(count),

@@ -103,25 +103,30 @@ def refresh_answer(record, match, place, known, is_plus, total):
 
 @njit(cache=True, nogil=True)
 def apply_plans(table, log, step):
-    """Add ``step`` times a log's gains to the regrets of the plans tried, in place."""
+    """Add ``step`` times a log's gains to those of the plans tried, in place."""
     for at in range(log.fill[NUM_TRIED]):
         plan = log.plan[at]
-        gain = step * log.gain[at]
-        table.regret[plan] += gain
-        table.gained[plan] += gain
+        table.gained[plan] += step * log.gain[at]
         table.tried[plan] += step
 
 
 @njit(cache=True, nogil=True)
-def refresh_plans(table):
+def refresh_plans(table, doubt):
     """Recompute the current probabilities of all plans, in place.
 
     By plain regret matching: sums of noise that are cut at 0 would keep thousands of poor plans a
-    little above it, and half of all games with them.
+    little above it, and half of all games with them.  A plan that came in late is taken to have
+    gained from the start what it gained on average since, less as long as ``doubt``, the weight of
+    so many tries, is much beside its own; or a good one would wait as long again to be played.
     """
+    most = table.tried.max()
     total = 0.0
-    for plan in range(table.regret.shape[0]):
-        total += max(table.regret[plan], 0.0)
-    for plan in range(table.regret.shape[0]):
-        share = max(table.regret[plan], 0.0) / total if total > 0.0 else 1.0 / len(table.regret)
-        table.current[plan] = share
+    for plan in range(table.current.shape[0]):
+        regret = table.gained[plan] * (most + doubt) / (table.tried[plan] + doubt)
+        table.current[plan] = max(regret, 0.0)
+        total += table.current[plan]
+    for plan in range(table.current.shape[0]):
+        if total > 0.0:
+            table.current[plan] /= total
+        else:
+            table.current[plan] = 1.0 / table.current.shape[0]
