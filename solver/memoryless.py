@@ -21,6 +21,7 @@ __all__ = [
     "nth_tile",
     "rank_of",
     "row_offsets",
+    "row_starts",
     "uniform_model",
 ]
 
@@ -125,10 +126,15 @@ def memoryless_prob(model, offsets, tiles, chips):
     return prob
 
 
+def row_starts(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where the rows of a model start, in increasing order."""
+    return np.sort(offsets[offsets >= 0])
+
+
 def uniform_model(num_tiles: int, num_chips: int) -> NDArray[np.float32]:
     """Return the model in which every entry of a row is equally likely."""
     offsets, size = row_offsets(num_tiles, num_chips)
     model = np.zeros(size, np.float32)
-    starts = np.append(np.sort(offsets[offsets >= 0]), size)
+    starts = np.append(row_starts(offsets), size)
     model[:] = np.repeat(1.0 / np.diff(starts), np.diff(starts))
     return model

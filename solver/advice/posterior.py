@@ -141,8 +141,9 @@ def filter_remainders(
     """
     n, c = situation.game.num_tiles, situation.game.num_chips
     if strategy is not None:
-        empty = strategy.fine_keys[:0], strategy.fine_match[:0]
-        strategy = strategy._replace(fine_keys=empty[0], fine_match=empty[1])
+        strategy = strategy._replace(
+            fine_keys=strategy.fine_keys[:0], fine_match=strategy.fine_match[:0]
+        )
     weights = np.zeros((1 << n, c + 1))
     weights[-1, c] = 1.0
     boards = situation.boards()

@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from solver.abstraction import count_bits
 from solver.arena.baseline import card_id, num_stacks
 from solver.memoryless import nth_tile
 from solver.rules import Game
@@ -85,9 +86,7 @@ def _add_memoryless(model, offsets, chances):
     reach = np.zeros(offsets.shape)
     reach[offsets.shape[0] - 1, offsets.shape[1] - 1] = 1.0
     for mask in range(offsets.shape[0] - 1, 0, -1):  # a smaller set is a smaller number
-        k = 0
-        for tile in range(n):
-            k += (mask >> tile) & 1
+        k = count_bits(mask)
         for chips_left in range(k, offsets.shape[1]):
             prob = reach[mask, chips_left]
             if prob == 0.0:

@@ -252,7 +252,7 @@ def current_match(frozen, fine):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def play_on(work, frozen, log, rng, slot, mine, theirs):
+def play_on(work, frozen, rng, slot, mine, theirs):
     """Play until an own decision or the end.
 
     The opponent's actions are drawn from the current strategy.
@@ -307,7 +307,7 @@ def play_both(work, frozen, log, rng):
     depth = 0
     slot = 0
     while True:
-        slot, mine, theirs, key = play_on(work, frozen, log, rng, slot, mine, theirs)
+        slot, mine, theirs, key = play_on(work, frozen, rng, slot, mine, theirs)
         is_match = key < 0
         if key >= 0:
             start_frame(work, depth, key, slot, mine, theirs)

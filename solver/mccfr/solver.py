@@ -74,7 +74,7 @@ from solver.mccfr.updates import (
     refresh_decisions,
     refresh_plans,
 )
-from solver.memoryless import row_offsets
+from solver.memoryless import row_offsets, row_starts, uniform_model
 from solver.places import EMPTY, MOST_FILLED, take_places
 from solver.plans import project_plans
 from solver.rules import Game, InputError
@@ -424,10 +424,9 @@ class SampledSolver:
         sums = project_plans(table.chips, table.turns, weights, offsets, size)
         if size == 0:
             return sums.astype(np.float32)
-        starts = np.sort(offsets[offsets >= 0])
-        lengths = np.diff(np.append(starts, size))
-        totals = np.repeat(np.add.reduceat(sums, starts), lengths)
-        uniform = 1.0 / np.repeat(lengths, lengths)
+        starts = row_starts(offsets)
+        totals = np.repeat(np.add.reduceat(sums, starts), np.diff(np.append(starts, size)))
+        uniform = uniform_model(self.game.num_tiles, self.game.num_chips).astype(np.float64)
         model = np.divide(sums, totals, out=uniform.copy(), where=totals > 0.0)
         return ((1.0 - _SUPPORT) * model + _SUPPORT * uniform).astype(np.float32)
 

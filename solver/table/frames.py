@@ -39,7 +39,7 @@ from solver.abstraction import (
     num_keys,
 )
 from solver.coarser import keyed_strategy
-from solver.memoryless import count_entries, nth_tile, row_offsets
+from solver.memoryless import count_entries, nth_tile, row_offsets, row_starts
 from solver.rules import Game, InputError
 from solver.setups import count_setups, list_setups
 from solver.strategy import Strategy, exact_strategy, num_columns
@@ -351,7 +351,7 @@ def _sampled_strategy(table: Table) -> Strategy:
             raise InputError(f"setup.parquet: {name} does not list {game.name}'s placements")
     model = table.setup["probability"].to_numpy().astype(np.float32)
     _check_probabilities(model, "setup.parquet: probability")
-    starts = np.sort(offsets[offsets >= 0])
+    starts = row_starts(offsets)
     if size and (np.abs(np.add.reduceat(model.astype(np.float64), starts) - 1) > _TOLERANCE).any():
         raise InputError("setup.parquet: the probabilities of a row do not sum to 1")
     match = table.decisions["match"].to_numpy().astype(np.float64)
