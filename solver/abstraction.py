@@ -14,14 +14,18 @@ The features, each cut into few steps (``FEATURES``):
 ``lead``      own winnings and later chips less the opponent's
 
 That key alone forgets what a player holds back, so that a setup with a tall stack to come is played
-like one without, and looks worse than it is.  A *fine* key, ``key << DETAIL_BITS | detail``, adds
-the details (``DETAILS``):
+like one without, and looks worse than it is.  A *fine* key adds the details (``DETAILS``):
 
 ``tall_tile``   tile under the tallest of the own later stacks, + 1; 0 if all are single chips
 ``tall_stack``  that stack now; the first of equals
 ``tall_ahead``  how many slots ahead it stands: 1, 2, 3 or more
 ``spare``       spare chips on the opponent's later tiles
 ``exact_lead``  the lead, not cut into steps; 31 stands for more, -31 for less
+
+Both count the opponent's tiles that were shown and forget which they were.  A *shown* key knows
+them (``shown``, a set of tiles as bits; those above 13 are left out), and the details but the exact
+lead.  A *full* key holds all that the three know, so that each follows from it: it is what kernels
+pass on.  In one table of int64, fine keys are 0 and more, and shown keys from ``IS_SHOWN`` on.
 
 Every feature is defined once, in a small function below.  :func:`decision_key` and
 :func:`decision_detail` read a board; kernels that keep a game in a few numbers call :func:`key_of`
@@ -38,10 +42,11 @@ from solver.rules import colour, spare_chips
 
 __all__ = [
     "DETAILS",
-    "DETAIL_BITS",
     "FEATURES",
+    "IS_SHOWN",
     "VERSION",
     "decision_detail",
+    "decision_full_key",
     "decision_key",
     "detail_columns",
     "detail_of",
@@ -49,16 +54,23 @@ __all__ = [
     "feature_columns",
     "feature_labels",
     "feature_sizes",
+    "fine_key_of",
+    "full_key_of",
+    "join_keys",
     "key_of",
+    "key_of_full",
     "lead_step",
     "num_keys",
     "pack_key",
+    "shown_bits",
+    "shown_key_of",
+    "split_keys",
     "step_of",
     "strength_step",
     "tall_code",
 ]
 
-VERSION = "tall-3"
+VERSION = "shown-1"
 
 FEATURES = ("slot", "below", "above", "folded", "strength", "stack", "gap", "lead")
 """The features of a key, from the one that changes slowest to the one that changes fastest."""
@@ -66,8 +78,11 @@ FEATURES = ("slot", "below", "above", "folded", "strength", "stack", "gap", "lea
 DETAILS = ("tall_tile", "tall_stack", "tall_ahead", "spare", "exact_lead")
 """What a fine key adds, from the one that changes slowest to the one that changes fastest."""
 
-DETAIL_BITS = 24
-"""Bits of a fine key that hold the detail."""
+_DETAIL_BITS, _SHOWN_BITS = 22, 14
+"""Bits of a full key that hold the detail and the shown tiles; the key comes above."""
+
+IS_SHOWN = 1 << 62
+"""Bit that tells shown keys from fine ones."""
 
 _FOLDED_STEPS, _STRENGTH_STEPS, _STACK_STEPS, _GAP_STEPS, _LEAD_STEPS = 3, 4, 8, 6, 13
 
@@ -246,6 +261,80 @@ def decision_detail(board, slot, player):
     lead = board.winnings[player] - board.winnings[1 - player]
     lead += spare_chips(board.chips[player], slot) - spare
     return detail_of(tall, spare, lead)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def shown_bits(shown):
+    """Return what keys keep of a set of shown tiles."""
+    return shown & ((1 << _SHOWN_BITS) - 1)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def full_key_of(key, detail, shown):
+    """Return the full key of a decision; ``shown`` are the opponent's shown tiles, as bits."""
+    return (((key << _DETAIL_BITS) | detail) << _SHOWN_BITS) | shown_bits(shown)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def key_of_full(full):
+    """Return the key of a full key."""
+    return full >> (_DETAIL_BITS + _SHOWN_BITS)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def fine_key_of(full):
+    """Return the fine key of a full key."""
+    return full >> _SHOWN_BITS
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def shown_key_of(full):
+    """Return the shown key of a full key: without the exact lead."""
+    detail = ((full >> _SHOWN_BITS) & ((1 << _DETAIL_BITS) - 1)) // (2 * _MOST_LEAD + 1)
+    return IS_SHOWN | full_key_of(key_of_full(full), detail, full)
+
+
+@njit(cache=True, nogil=True)
+def decision_full_key(board, slot, player, num_chips):
+    """Return the full key of the decision that ``player`` faces in ``slot``."""
+    shown = 0
+    for s in range(slot):
+        if board.shown[s]:
+            shown |= 1 << board.tiles[1 - player, s]
+    key = decision_key(board, slot, player, num_chips)
+    return full_key_of(key, decision_detail(board, slot, player), shown)
+
+
+def split_keys(
+    keys: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return ``(key, detail, shown)`` of fine and shown keys; ``shown`` is -1 in fine ones.
+
+    The detail of a shown key has an exact lead of 0 (step 31).
+
+    Examples
+    --------
+    >>> full = full_key_of(7, detail_of(tall_code(9, 12, 2), 4, -3), 0b101)
+    >>> key, detail, shown = split_keys(np.array([fine_key_of(full), shown_key_of(full)]))
+    >>> key.tolist(), shown.tolist()
+    ([7, 7], [-1, 5])
+    """
+    leads = 2 * _MOST_LEAD + 1
+    is_shown = keys >= IS_SHOWN
+    fine = np.where(is_shown, (keys & (IS_SHOWN - 1)) >> _SHOWN_BITS, keys)
+    detail = fine & ((1 << _DETAIL_BITS) - 1)
+    detail = np.where(is_shown, detail * leads + _MOST_LEAD, detail)
+    shown = np.where(is_shown, keys & ((1 << _SHOWN_BITS) - 1), -1)
+    return fine >> _DETAIL_BITS, detail, shown
+
+
+def join_keys(
+    key: NDArray[np.int64], detail: NDArray[np.int64], shown: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the fine keys, or shown keys where ``shown`` is not -1; undoes :func:`split_keys`."""
+    is_shown = shown >= 0
+    fine = (key << _DETAIL_BITS) | np.where(is_shown, detail // (2 * _MOST_LEAD + 1), detail)
+    return np.where(is_shown, IS_SHOWN | (fine << _SHOWN_BITS) | shown, fine)
 
 
 def detail_sizes(num_tiles: int) -> tuple[int, ...]:

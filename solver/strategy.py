@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from solver.abstraction import DETAIL_BITS, decision_detail, decision_key
+from solver.abstraction import decision_full_key, fine_key_of, key_of_full, shown_key_of
 from solver.heuristic import thumb_choice
 from solver.infostate import infostate_key, observe
 from solver.memoryless import draw_memoryless, memoryless_prob
@@ -104,8 +104,8 @@ class Strategy(NamedTuple):
     source : ndarray of uint8, shape (keys,)
         KEYED: where each number in ``match`` came from.
     fine_keys : ndarray of int64, shape (places,)
-        KEYED: a hash table (:mod:`solver.places`) of the fine keys that have answers of their own;
-        ``match`` serves the others.
+        KEYED: a hash table (:mod:`solver.places`) of the fine and shown keys that have answers of
+        their own; ``match`` serves the others.
     fine_match : ndarray of float64, shape (places,)
         KEYED: the probability of matching at each.
     pulls : int
@@ -382,12 +382,15 @@ def match_prob(strategy, board, slot, player):
         return float(better), FROM_ENDING
     if strategy.decision_kind == EXACT:
         return 0.0, FROM_NOTHING
-    row = decision_key(board, slot, player, strategy.num_chips)
-    if strategy.fine_keys.shape[0] > 0:
-        fine = (row << DETAIL_BITS) | decision_detail(board, slot, player)
-        place = find_place(strategy.fine_keys, 0, strategy.fine_keys.shape[0], fine)
+    full = decision_full_key(board, slot, player, strategy.num_chips)
+    size = strategy.fine_keys.shape[0]
+    if size > 0:
+        place = find_place(strategy.fine_keys, 0, size, shown_key_of(full))
+        if place < 0:
+            place = find_place(strategy.fine_keys, 0, size, fine_key_of(full))
         if place >= 0:
             return strategy.fine_match[place], np.int64(FROM_TABLE)
+    row = key_of_full(full)
     return strategy.match[row], np.int64(strategy.source[row])
 
 

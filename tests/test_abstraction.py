@@ -8,17 +8,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solver.abstraction import (
+    DETAILS,
     FEATURES,
+    IS_SHOWN,
     decision_detail,
+    decision_full_key,
     decision_key,
     detail_columns,
     detail_sizes,
     feature_columns,
     feature_labels,
     feature_sizes,
+    fine_key_of,
+    full_key_of,
+    join_keys,
+    key_of_full,
     lead_step,
     num_keys,
     pack_key,
+    shown_key_of,
+    split_keys,
     step_of,
     strength_step,
 )
@@ -104,6 +113,21 @@ def test_key_packs_the_features_when_they_are_taken_from_their_definitions(n, ex
         assert 0 <= detail < np.prod(detail_sizes(n))
         steps = {name: column[0] for name, column in detail_columns(n, np.array([detail])).items()}
         assert steps == details_by_hand(board, slot, player)
+        seen = [board.tiles[1 - player, s] for s in range(slot) if board.shown[s]]
+        shown = sum(1 << tile for tile in seen)
+        full = decision_full_key(board, slot, player, game.num_chips)
+        assert full == full_key_of(key, detail, shown)
+        assert key_of_full(full) == key
+        keys = np.array([fine_key_of(full), shown_key_of(full)])
+        assert (keys >= IS_SHOWN).tolist() == [False, True]
+        split = split_keys(keys)
+        assert split[0].tolist() == [key, key]
+        assert split[2].tolist() == [-1, shown]
+        np.testing.assert_array_equal(join_keys(*split), keys)
+        kept, lost = (detail_columns(n, d) for d in (split[1], np.array([detail, detail])))
+        for name in DETAILS:
+            assert kept[name][0] == lost[name][0]
+            assert kept[name][1] == (31 if name == "exact_lead" else lost[name][1])
 
 
 @pytest.mark.parametrize("num_tiles", [1, 2, 5, 10])

@@ -10,19 +10,19 @@ import pytest
 from scipy.stats import chisquare
 
 from solver.abstraction import (
-    DETAIL_BITS,
     FEATURES,
     VERSION,
     feature_sizes,
     num_keys,
     pack_key,
+    split_keys,
 )
 from solver.coarser import fill_from_coarser
 from solver.judge import evaluate, exploitability
 from solver.mccfr import SampledSolver, SamplingOptions, estimate_sampled, population, solve_sampled
-from solver.mccfr.kernels import draw_opponent, new_work
+from solver.mccfr.kernels import NUM_DECISIONS, NUM_TRIED, draw_opponent, new_work
 from solver.mccfr.tables import KNOWN, new_answers
-from solver.mccfr.updates import refresh_answer
+from solver.mccfr.updates import apply_plans, refresh_answer
 from solver.memoryless import row_offsets
 from solver.places import find_place
 from solver.rules import Game, InputError
@@ -145,28 +145,62 @@ def test_plans_gain_what_they_are_worth_when_compared_with_exact_values(monkeypa
         assert found == pytest.approx(exact, abs=6 / np.sqrt(count))
 
 
-def test_plans_that_are_not_played_make_room_for_others(monkeypatch):
+def test_proven_scouts_take_the_places_of_plans_that_are_not_played(monkeypatch):
     monkeypatch.setattr(population, "_YOUNG", 4)
     game = Game(6, 12)
-    options = SamplingOptions(batch=256, plans=100)
-    solver = SampledSolver(game, seed=1, options=options)
+    solver = SampledSolver(game, seed=1, options=SamplingOptions(batch=256, plans=100, scouts=128))
     solver.run(2048)
-    table = solver._plans
-    before = [column.copy() for column in table]
-    played = table.summed / table.summed.sum() + table.current
-    population.renew(table, game, solver.batches, np.random.default_rng(1))
-    fresh = table.born == solver.batches
-    assert fresh.sum() == 10
+    plans, scouts = solver._plans, solver._scouts
+    step = solver._step()
+    scouts.tried[:] = 400.0 * step
+    scouts.gained[:] = -1.0
+    scouts.gained[[3, 50, 127]] = np.array([40.0, 80.0, 60.0]) * step
+    scouts.tried[50] = 100.0 * step  # too few tries
+    best = scouts.chips[[3, 127]].copy()
+    before = [column.copy() for column in plans]
+    played = plans.summed / plans.summed.sum() + plans.current
+    kept = scouts.chips[50].copy()
+    population.send_scouts(scouts, plans, game, solver.batches, step, np.random.default_rng(1))
+    fresh = plans.born == solver.batches
+    assert fresh.sum() == 2
+    assert sorted(map(tuple, plans.chips[fresh])) == sorted(map(tuple, best))
     assert played[fresh].max() <= played[~fresh].min()
-    for old, new in zip(before, table, strict=True):
-        if new is not table.current:
+    for old, new in zip(before, plans, strict=True):
+        if new is not plans.current:
             np.testing.assert_array_equal(new[~fresh], old[~fresh])
-    assert table.current.sum() == pytest.approx(1.0)
-    assert not table.current[fresh].any()
-    assert (table.chips.sum(axis=1) == 12).all()
-    again = table.chips.copy()
-    population.renew(table, game, solver.batches, np.random.default_rng(2))
-    np.testing.assert_array_equal(table.chips[fresh], again[fresh])  # too young
+    assert plans.current.sum() == pytest.approx(1.0)
+    assert not plans.current[fresh].any()
+    np.testing.assert_array_equal(scouts.chips[0], kept)  # the best that was not promoted
+    assert scouts.tried[0] == 50.0 * step
+    assert not scouts.tried[population.ELITE :].any()
+    assert (scouts.chips.sum(axis=1) == 12).all()
+    again = plans.chips.copy()
+    scouts.gained[:] = scouts.tried[:] = 400.0 * step
+    population.send_scouts(scouts, plans, game, solver.batches, step, np.random.default_rng(2))
+    np.testing.assert_array_equal(plans.chips[fresh], again[fresh])  # too young
+
+
+def test_scouts_climb_when_the_strategy_never_changes(monkeypatch):
+    """Nothing is learned here but by the scouts: the strategy is one plan, its answers a coin."""
+    monkeypatch.setattr(population, "_PROMOTED", 0)
+    game = Game(6, 12)
+    solver = SampledSolver(game, seed=1, options=SamplingOptions(batch=1024, scouts=256))
+    solver._plans.current[:] = 0.0
+    solver._plans.current[0] = 1.0
+    best = []
+    for _ in range(5):
+        for _ in range(solver._generation()):
+            frozen = solver._frozen()
+            for chunk in range(8):
+                solver._play(chunk, frozen)
+            for log in solver._logs:
+                apply_plans(solver._plans, solver._scouts, log, 1.0)
+            solver.batches += 1
+        rng = np.random.default_rng(solver.batches)
+        population.send_scouts(solver._scouts, solver._plans, game, solver.batches, 1.0, rng)
+        mean = solver._scouts.gained / solver._scouts.tried.clip(1.0)
+        best.append(mean[: population.ELITE].mean())
+    assert best[-1] > best[0] + 0.1
 
 
 def test_crossed_opponents_mix_chips_and_turns_of_plans():
@@ -187,6 +221,18 @@ def test_crossed_opponents_mix_chips_and_turns_of_plans():
         assert work.tiles.tolist() in ([0, 1, 2, 3], [3, 2, 1, 0])
     assert chisquare(tall, [1_000, 1_000, 1_000, 5_000]).pvalue > 0.001
     assert chisquare(orders).pvalue > 0.001
+
+
+def test_gains_count_against_the_current_strategy_only():
+    solver = SampledSolver(Game(6, 12), options=SamplingOptions(batch=256))
+    others = {"uniform": 0.0, "crossed": 0.0, "elite": 0.0}
+    for name in others:
+        frozen = solver._frozen()._replace(**(others | {name: 1.0}))
+        solver._play(0, frozen)
+        assert solver._logs[0].fill[NUM_TRIED] == 0
+        assert solver._logs[0].fill[NUM_DECISIONS] > 0
+    solver._play(0, solver._frozen()._replace(**others))
+    assert solver._logs[0].fill[NUM_TRIED] == 10 * 256 // 8
 
 
 @pytest.mark.parametrize(
@@ -256,9 +302,13 @@ def test_fine_keys_answer_once_they_are_known():
     found = solve_sampled(Game(4, 8), iterations=4096, seed=1, options=SMALL)
     assert (np.diff(found.fine_keys) > 0).all()
     assert found.fine_visits.min() >= KNOWN
-    sums = np.zeros(len(found.visits), np.int64)
-    np.add.at(sums, found.fine_keys >> DETAIL_BITS, found.fine_visits)
-    assert (sums <= found.visits).all()
+    keys, _, shown = split_keys(found.fine_keys)
+    assert (shown < 0).any()
+    assert (shown >= 0).any()
+    for kind in (shown < 0, shown >= 0):
+        sums = np.zeros(len(found.visits), np.int64)
+        np.add.at(sums, keys[kind], found.fine_visits[kind])
+        assert (sums <= found.visits).all()
     strategy = found.strategy()
     for key, match in zip(found.fine_keys[:50], found.fine_match[:50], strict=True):
         place = find_place(strategy.fine_keys, 0, len(strategy.fine_keys), key)
@@ -332,7 +382,8 @@ def test_bad_arguments_are_refused_by_name(arguments, words):
         ("uniform", 1.5),
         ("fine_places", 100),
         ("uniform", float("nan")),
-        ("crossed", 0.99),
+        ("scouts", 7),
+        ("scouted", 1.5),
         ("averaging_power", -1.0),
         ("regret_power", 9.0),
     ],
@@ -340,6 +391,11 @@ def test_bad_arguments_are_refused_by_name(arguments, words):
 def test_bad_options_are_refused_by_name(option, value):
     with pytest.raises(InputError, match=f"{option} {value}"):
         SamplingOptions(**{option: value})
+
+
+def test_shares_of_opponents_that_exceed_1_are_refused():
+    with pytest.raises(InputError, match=r"uniform, crossed, elite: together 1\.3"):
+        SamplingOptions(uniform=0.7, crossed=0.5)
 
 
 @pytest.mark.parametrize("pulls", ["tiles", "free"])

@@ -7,6 +7,7 @@ import os
 import shlex
 import signal
 import sys
+import sysconfig
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -58,6 +59,9 @@ ASK_THREADS = Annotated[
 ]
 
 _PROJECT = Path(__file__).resolve().parents[2]
+_SHARE = Path("share") / "blackwhite"
+"""Where ``pip install`` puts the shipped table, under its folder for data."""
+
 DEFAULT_GAME = "10x30"
 MAX_TILES, MAX_CHIPS = 60, 1000
 
@@ -90,8 +94,10 @@ def default_threads() -> int:
 def default_table() -> Path:
     """Return the table to use where none is named: the shipped one, else the local one."""
     names = (Path("results") / DEFAULT_GAME, Path("results") / "local" / DEFAULT_GAME)
+    schemes = (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))
+    installed = [Path(sysconfig.get_path("data", scheme)) / _SHARE for scheme in schemes]
     for name in names:
-        for base in (Path.cwd(), _PROJECT):
+        for base in (Path.cwd(), _PROJECT, *installed):
             if (base / name / "manifest.json").is_file():
                 return base / name
     raise InputError(

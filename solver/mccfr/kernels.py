@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from solver.abstraction import DETAIL_BITS
+from solver.abstraction import fine_key_of, full_key_of, key_of_full, shown_key_of
 from solver.hands import (
     Side,
     can_pay,
@@ -58,26 +58,31 @@ class Frozen(NamedTuple):
     ----------
     num_chips : int
     is_win : bool
-    tried : int
-        Plans tried in each iteration.
-    uniform, crossed : float
-        Probabilities with which the opponent's setup is drawn uniformly over all, and from a cross
-        of two plans.
-    chips, turns : ndarray of int64, shape (plans, N)
-        The plans.
+    tried, scouted : int
+        Plans and scouts tried in each iteration.
+    uniform, crossed, elite : float
+        Probabilities with which the opponent's setup is drawn uniformly over all, from a cross of
+        two plans, and from the best scouts.
+    num_elite : int
+        How many scouts are the best ones; they come first.
+    chips, turns : ndarray of int64, shape (plans + scouts, N)
+        The plans, then the scouts.
     cumulative : ndarray of float64, shape (plans,)
-        Running sums of their current probabilities.
+        Running sums of the current probabilities of the plans.
     coarse_match : ndarray of float32, shape (keys,)
         Current probability of matching by key.
     fine_keys, fine_match : ndarray of int64 and float32, shape (places,)
-        Fine keys by place, and the same for them; -1 for those that do not answer yet.
+        Fine and shown keys by place, and the same for them; -1 for those that do not answer yet.
     """
 
     num_chips: int
     is_win: bool
     tried: int
+    scouted: int
     uniform: float
     crossed: float
+    elite: float
+    num_elite: int
     chips: NDArray[np.int64]
     turns: NDArray[np.int64]
     cumulative: NDArray[np.float64]
@@ -92,9 +97,9 @@ class Log(NamedTuple):
     Attributes
     ----------
     key, diff : ndarray of int64 and float32, shape (room,)
-        Own decisions: the fine key, and the value of matching less that of folding (to oneself).
+        Own decisions: the full key, and the value of matching less that of folding (to oneself).
     plan, gain : ndarrays of int64 and float32, shape (tried,)
-        Plans tried, and the value of each less that of the current strategy.
+        Plans and scouts tried, and the value of each less that of the current strategy.
     fill : ndarray of int64, shape (4,)
         How many of each there are, the games played, and the ends reached in them.
     """
@@ -114,7 +119,7 @@ class Work(NamedTuple):
     mine, theirs : ndarray of int64, shape (N,)
         The two hands.
     frames : ndarray of int64, shape (N, FRAME)
-        Key, slot and both sides at each own decision that is still open.
+        Full key, slot and both sides at each own decision that is still open.
     folded_value : ndarray of float64, shape (N,)
         Own value of folding at a frame, NaN while that branch is being played.
     tiles, chips : ndarray of int64, shape (N,)
@@ -187,7 +192,7 @@ def draw_current(frozen, rng):
 
 @njit(cache=True, nogil=True, forceinline=True)
 def take_plan(work, frozen, plan, hand):
-    """Fill a hand with a setup of a plan, by the luck already drawn, in place."""
+    """Fill a hand with a setup of a plan or scout, by the luck already drawn, in place."""
     lay_plan(frozen.chips[plan], frozen.turns[plan], work.luck, work.tiles, work.chips)
     pack_hand(hand, work.tiles, work.chips)
 
@@ -225,7 +230,7 @@ def take_slot(work, slot, mine, theirs, is_match):
 def choice_at(frozen, hand, slot, actor, other, card, other_card, stack, other_stack):
     """Return ``(action, key)`` of the player with the smaller stack, who holds ``hand``.
 
-    The action is -1, and the key that of the decision, fine, where the strategy has to choose.
+    The action is -1, and the key the full one of the decision, where the strategy has to choose.
     """
     n = hand.shape[0]
     if not can_pay(card, actor, other_stack - stack):
@@ -237,15 +242,20 @@ def choice_at(frozen, hand, slot, actor, other, card, other_card, stack, other_s
         if choice >= 0:
             return choice, -1
     key = hand_key(n, frozen.num_chips, slot, actor, other, card, other_card, stack, other_stack)
-    return -1, (key << DETAIL_BITS) | hand_detail(hand, slot, actor, other, other_card)
+    detail = hand_detail(hand, slot, actor, other, other_card)
+    return -1, full_key_of(key, detail, other.shown)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def current_match(frozen, fine):
-    """Return the current probability of matching at a decision, from its fine key."""
-    key = fine >> DETAIL_BITS
+def current_match(frozen, full):
+    """Return the current probability of matching at a decision, from its full key."""
+    key = key_of_full(full)
     size = frozen.fine_keys.shape[0] // NUM_PARTS
-    place = find_place(frozen.fine_keys, (key & (NUM_PARTS - 1)) * size, size, fine)
+    first = (key & (NUM_PARTS - 1)) * size
+    place = find_place(frozen.fine_keys, first, size, shown_key_of(full))
+    if place >= 0 and frozen.fine_match[place] >= 0.0:
+        return frozen.fine_match[place]
+    place = find_place(frozen.fine_keys, first, size, fine_key_of(full))
     if place >= 0 and frozen.fine_match[place] >= 0.0:
         return frozen.fine_match[place]
     return frozen.coarse_match[key]
@@ -366,36 +376,50 @@ def take_crossed(work, frozen, rng, hand):
 
 @njit(cache=True, nogil=True)
 def draw_opponent(work, frozen, rng):
-    """Draw the opponent's hand, in place."""
-    kind = rng.random()
-    if kind < frozen.uniform:
+    """Draw the opponent's hand, in place; return whether it is one of the current strategy."""
+    kind = rng.random() - frozen.uniform
+    if kind < 0.0:
         draw_uniform(rng, frozen.num_chips, work.tiles, work.chips)
         pack_hand(work.theirs, work.tiles, work.chips)
-        return
+        return False
     draw_luck(work, rng)
-    if kind < frozen.uniform + frozen.crossed:
+    kind -= frozen.crossed
+    if kind < 0.0:
         take_crossed(work, frozen, rng, work.theirs)
-    else:
-        take_plan(work, frozen, draw_current(frozen, rng), work.theirs)
+        return False
+    kind -= frozen.elite
+    if kind < 0.0:
+        scout = int(rng.random() * frozen.num_elite)
+        take_plan(work, frozen, frozen.cumulative.shape[0] + scout, work.theirs)
+        return False
+    take_plan(work, frozen, draw_current(frozen, rng), work.theirs)
+    return True
 
 
 @njit(cache=True, nogil=True)
 def play_iteration(work, frozen, log, rng):
-    """Play one iteration: an opponent, an own setup, and plans tried instead of it.
+    """Play one iteration: an opponent, an own setup, and plans and scouts tried instead of it.
 
-    All own setups are laid with the same luck.
+    All own setups are laid with the same luck.  What is gained from opponents outside the current
+    strategy does not count; they are there for the answers.
     """
-    draw_opponent(work, frozen, rng)
+    counts = draw_opponent(work, frozen, rng)
     draw_luck(work, rng)
     take_plan(work, frozen, draw_current(frozen, rng), work.mine)
     current = play_both(work, frozen, log, rng)
-    for _ in range(frozen.tried):
-        plan = int(rng.random() * frozen.cumulative.shape[0])
+    num_plans = frozen.cumulative.shape[0]
+    for turn in range(frozen.tried + frozen.scouted):
+        if turn < frozen.tried:
+            plan = int(rng.random() * num_plans)
+        else:
+            plan = num_plans + int(rng.random() * (frozen.chips.shape[0] - num_plans))
         take_plan(work, frozen, plan, work.mine)
-        place = log.fill[NUM_TRIED]
-        log.plan[place] = plan
-        log.gain[place] = play_both(work, frozen, log, rng) - current
-        log.fill[NUM_TRIED] = place + 1
+        gain = play_both(work, frozen, log, rng) - current
+        if counts:
+            place = log.fill[NUM_TRIED]
+            log.plan[place] = plan
+            log.gain[place] = gain
+            log.fill[NUM_TRIED] = place + 1
 
 
 @njit(cache=True, nogil=True)

@@ -19,6 +19,7 @@ __all__ = [
     "estimate_sampled",
     "places_for",
     "plans_for",
+    "scouts_for",
 ]
 
 NUM_CHUNKS = 8
@@ -36,6 +37,8 @@ LISTED_PLANS = 5_000
 FEW_PLANS = 2_000
 """Plans in other games."""
 
+FEWEST_SCOUTS = 128
+
 
 @dataclass(frozen=True)
 class SamplingOptions:
@@ -48,12 +51,15 @@ class SamplingOptions:
     plans : int
         Plans to choose setups from; 0 chooses by the number of setups.
     tried : int
-        Plans tried in an iteration.
-    uniform : float
-        Probability with which the opponent's setup is drawn uniformly over all.
-    crossed : float
-        Probability with which it is drawn from a cross of two plans, so that setups near those that
-        are played are answered too.
+        Plans and scouts tried in an iteration.
+    scouts : int
+        Plans that are tried and not played, in games whose setups are not listed.
+    scouted : float
+        Share of the tries that scouts get.
+    uniform, crossed, elite : float
+        Probabilities with which the opponent's setup is not one of the strategy, so that others are
+        answered too: drawn uniformly over all; from a cross of two plans; from the best scouts.
+        Where all setups are listed, only the first is needed.
     plus : bool
         Regret matching+ for decisions (else plain regret matching).
     averaging_power : float
@@ -66,9 +72,12 @@ class SamplingOptions:
 
     batch: int = 0
     plans: int = 0
-    tried: int = 8
+    tried: int = 10
+    scouts: int = 1_024
+    scouted: float = 0.6
     uniform: float = 0.05
     crossed: float = 0.25
+    elite: float = 0.1
     plus: bool = True
     averaging_power: float = 1.0
     regret_power: float = 1.0
@@ -81,13 +90,16 @@ class SamplingOptions:
             raise InputError(f"plans {self.plans}: allowed are 0 to {MOST_PLANS}")
         if self.tried < 1:
             raise InputError(f"tried {self.tried}: at least 1 plan must be tried")
-        for name in ("uniform", "crossed"):
+        if self.scouts and not FEWEST_SCOUTS <= self.scouts <= MOST_PLANS:
+            raise InputError(
+                f"scouts {self.scouts}: allowed are 0 and {FEWEST_SCOUTS} to {MOST_PLANS}"
+            )
+        others = ("uniform", "crossed", "elite")
+        for name in (*others, "scouted"):
             if not 0.0 <= (value := getattr(self, name)) <= 1.0:
                 raise InputError(f"{name} {value}: allowed are 0 to 1")
-        if self.uniform + self.crossed > 1.0:
-            raise InputError(
-                f"crossed {self.crossed}: with uniform {self.uniform} it is more than 1"
-            )
+        if (total := sum(getattr(self, name) for name in others)) > 1.0:
+            raise InputError(f"{', '.join(others)}: together {total:g}, and at most 1 is allowed")
         for name in ("averaging_power", "regret_power"):
             if not 0.0 <= (value := getattr(self, name)) <= 8.0:
                 raise InputError(f"{name} {value}: allowed are 0 to 8")
@@ -103,7 +115,7 @@ def estimate_sampled(game: Game) -> tuple[int, int]:
     Examples
     --------
     >>> size, rows = estimate_sampled(Game(10, 30))
-    >>> rows == 1178310 + 2695680 + 2**23
+    >>> rows == 1178310 + 2695680 + 2**25
     True
     """
     n, c = game.num_tiles, game.num_chips
@@ -112,7 +124,9 @@ def estimate_sampled(game: Game) -> tuple[int, int]:
     places = places_for(game)
     answer = RECORD.itemsize + 4
     tables = keys * answer + places * (answer + 8 + SKETCH)
-    tables += plans_for(game, options) * (2 * n + 6) * 8 + entries * (8 + 4)
+    tables += (plans_for(game, options) + scouts_for(game, options)) * (2 * n + 6) * 8 + entries * (
+        8 + 4
+    )
     room = (options.tried + 1) * 2**n * 2 * NUM_CHUNKS
     logs = max(room, batch_for(game) * (options.tried + 1) * 32) * 12
     return tables + logs, keys + places + entries
@@ -136,8 +150,8 @@ def check_sampled(game: Game, seed: int, threads: int) -> None:
 
 
 def places_for(game: Game) -> int:
-    """Return how many places for fine keys a game of this size can fill in a few minutes."""
-    return 2 ** min(2 * game.num_tiles + 8, 23)
+    """Return how many places for fine and shown keys a game of this size can fill in minutes."""
+    return 2 ** min(2 * game.num_tiles + 8, 25)
 
 
 def plans_for(game: Game, options: SamplingOptions) -> int:
@@ -151,3 +165,8 @@ def plans_for(game: Game, options: SamplingOptions) -> int:
 def batch_for(game: Game) -> int:
     """Return how many iterations are played against one frozen strategy."""
     return 512 if game.num_tiles <= 5 else 4096
+
+
+def scouts_for(game: Game, options: SamplingOptions) -> int:
+    """Return how many scouts a solve has: none where there is a plan for each setup."""
+    return options.scouts if count_setups(game) > plans_for(game, options) else 0

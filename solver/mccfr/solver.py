@@ -4,10 +4,11 @@ The strategy has two parts: a probability for each of a few thousand plans, whic
 from (:mod:`solver.plans`), and a probability of matching for each decision key
 (:mod:`solver.abstraction`).  One table serves both seats.  Each iteration
 
-1. draws the opponent's setup from the current strategy, or now and then uniformly over all or from
-   a cross of two plans, so that setups that nobody plays find answers too;
+1. draws the opponent's setup from the current strategy, or else uniformly over all, from a cross
+   of two plans or from the best scouts, so that setups that nobody plays find answers too;
 2. draws an own setup from the current strategy and plays it; then tries several plans, drawn
-   uniformly, in its place, and adds to each one's regret what it scored more than the first;
+   uniformly, in its place, and adds to each one's regret what it scored more than the first, if
+   the opponent was the current strategy;
 3. plays both actions at every own decision and one, drawn from the current strategy, at the
    opponent's (external sampling: Lanctot and others 2009), and adds the difference of the two to
    the regrets of the decision's key and of its fine key.
@@ -18,11 +19,11 @@ actions are tried alike however the strategy changes (compare ESCHER, McAleer an
 Early regrets fade as in linear CFR (Brown and Sandholm 2019).  The answer is the linearly weighted
 average strategy; what its plans place together is summed up as a memoryless setup model.
 
-In games with more setups than plans the plans that are played least make room for others from time
-to time (:mod:`solver.mccfr.population`), so that setups are searched while answers are learned.
+In games with more setups than plans, scouts look for better plans all the time, and those that are
+played least make room for what they find (:mod:`solver.mccfr.population`).
 
-A fine key answers once it has been met often enough; until then, and wherever there is no room for
-it, its key does.
+A fine key answers once it has been met often enough, and its shown keys in their turn; until then,
+and wherever there is no room for one, the key above does.
 
 The average of a decision is taken over time alone, each batch by its weight.  Counting visits
 instead, as external sampling allows where all own actions are walked, would weigh a batch by how
@@ -48,7 +49,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.abstraction import DETAIL_BITS, VERSION, num_keys
+from solver.abstraction import VERSION, num_keys, split_keys
 from solver.coarser import keyed_strategy
 from solver.mccfr.kernels import (
     NUM_ENDS,
@@ -66,8 +67,22 @@ from solver.mccfr.options import (
     check_sampled,
     places_for,
 )
-from solver.mccfr.population import first_population, is_listed, renew
-from solver.mccfr.tables import NUM_PARTS, Answers, Population, new_answers, new_decisions
+from solver.mccfr.population import (
+    ELITE,
+    TRIES,
+    first_population,
+    first_scouts,
+    is_listed,
+    send_scouts,
+)
+from solver.mccfr.tables import (
+    NUM_PARTS,
+    Answers,
+    Population,
+    Scouts,
+    new_answers,
+    new_decisions,
+)
 from solver.mccfr.updates import (
     apply_decisions,
     apply_plans,
@@ -82,11 +97,12 @@ from solver.strategy import Strategy
 
 __all__ = ["SampledSolution", "SampledSolver", "solve_sampled"]
 
-_RENEW_EVERY = 100_000
-"""Iterations after which plans are replaced; each plan is tried some 400 times in them."""
-
 _DOUBT = 1_000
 """Tries of a plan that its first gains are weighed down by."""
+
+_GRAIN = 1_024
+"""Fine and shown keys' probabilities are rounded to so many parts: far below their noise, and a
+table of millions of them is a third smaller."""
 
 _SUPPORT = 1e-4
 """How likely each slot of a setup is to be placed at random, so that every setup is possible and
@@ -112,7 +128,7 @@ class SampledSolution:
     visits : ndarray of int64, shape (keys,)
         How often each key was met.
     fine_keys, fine_match, fine_visits : ndarray of int64, float64 and int64, shape (fine keys,)
-        The fine keys that answer for themselves, in increasing order.
+        The fine and shown keys that answer for themselves, in increasing order.
     abstraction : dict
         ``version`` and parameters of the abstraction.
     options : SamplingOptions
@@ -190,7 +206,11 @@ class SampledSolver:
         places = self.options.fine_places or places_for(game)
         self._decisions = new_decisions(num_keys(n), places)
         self._plans = first_population(game, self.options, self._rng(NUM_CHUNKS))
+        self._scouts = first_scouts(game, self.options, self._rng(NUM_CHUNKS + 1))
         self._is_listed = is_listed(game, self.options)
+        self._scouted = (
+            round(self.options.scouted * self.options.tried) if len(self._scouts.chips) else 0
+        )
         self._logs = [
             new_log(self.batch_size // NUM_CHUNKS, self.options.tried, n) for _ in range(NUM_CHUNKS)
         ]
@@ -230,20 +250,40 @@ class SampledSolver:
         self.games += sum(int(log.fill[NUM_GAMES]) for log in self._logs)
         self.playouts += sum(int(log.fill[NUM_ENDS]) for log in self._logs)
         self.batches += 1
-        every = max(_RENEW_EVERY // self.batch_size, 1)
-        if not self._is_listed and self.batches % every == 0:
-            renew(self._plans, self.game, self.batches, self._rng(NUM_CHUNKS))
+        if self._scouted and self.batches % self._generation() == 0:
+            send_scouts(
+                self._scouts,
+                self._plans,
+                self.game,
+                self.batches,
+                self._step(),
+                self._rng(NUM_CHUNKS),
+            )
+
+    def _generation(self) -> int:
+        """Return the batches of a generation of scouts."""
+        counted = 1.0 - sum(self._others())
+        tries = max(counted * self._scouted * self.batch_size, 1.0)
+        return max(round(TRIES * len(self._scouts.chips) / tries), 1)
+
+    def _others(self) -> tuple[float, float, float]:
+        """Return how often opponents are uniform, crossed, and of the best scouts."""
+        options = self.options
+        if self._is_listed:
+            return options.uniform, 0.0, 0.0
+        return options.uniform, options.crossed, options.elite if self._scouted else 0.0
 
     def _frozen(self) -> Frozen:
         """Return what the chunks of a batch are played with."""
         return Frozen(
             self.game.num_chips,
             self.game.is_win,
-            self.options.tried,
-            float(self.options.uniform),
-            0.0 if self._is_listed else float(self.options.crossed),
-            self._plans.chips,
-            self._plans.turns,
+            self.options.tried - self._scouted,
+            self._scouted,
+            *self._others(),
+            ELITE,
+            np.concatenate([self._plans.chips, self._scouts.chips]),
+            np.concatenate([self._plans.turns, self._scouts.turns]),
             np.cumsum(self._plans.current),
             self._decisions.coarse.match,
             self._decisions.fine_keys,
@@ -275,7 +315,7 @@ class SampledSolver:
     def _update_plans(self, weight: float) -> None:
         self._plans.summed[:] += weight * self._plans.current
         for log in self._logs:
-            apply_plans(self._plans, log, self._step())
+            apply_plans(self._plans, self._scouts, log, self._step())
         refresh_plans(self._plans, _DOUBT * self._step())
 
     def _update_decisions(self, part: int) -> None:
@@ -294,6 +334,8 @@ class SampledSolver:
         }
         for name in Population._fields:
             state[f"plan_{name}"] = getattr(self._plans, name).copy()
+        for name in Scouts._fields:
+            state[f"scout_{name}"] = getattr(self._scouts, name).copy()
         places = np.flatnonzero(self._decisions.fine_keys != EMPTY)
         state["fine_keys"] = self._decisions.fine_keys[places]
         for name in Answers._fields:
@@ -313,6 +355,7 @@ class SampledSolver:
         coarse, fine = self._decisions.coarse, self._decisions.fine
         targets = {f"coarse_{name}": getattr(coarse, name) for name in Answers._fields}
         targets |= {f"plan_{name}": getattr(self._plans, name) for name in Population._fields}
+        targets |= {f"scout_{name}": getattr(self._scouts, name) for name in Scouts._fields}
         targets |= {
             "seen": self._decisions.seen,
             "counters": np.zeros(5, np.int64),
@@ -343,7 +386,7 @@ class SampledSolver:
     def _take_fine_keys(self, fine_keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """Fill the table of fine keys anew with these; return the place of each."""
         table = self._decisions
-        parts = (fine_keys >> DETAIL_BITS) % NUM_PARTS
+        parts = split_keys(fine_keys)[0] % NUM_PARTS
         size = len(table.fine_keys) // NUM_PARTS
         room = int(MOST_FILLED * size)
         filled = np.bincount(parts, minlength=NUM_PARTS)
@@ -393,7 +436,8 @@ class SampledSolver:
         """Return ``(fine keys, match, visits)`` of those that answer, in increasing order."""
         places, fine_keys = self._known_places()
         fine = self._decisions.fine
-        return fine_keys, self._average_of(fine, places), fine.record["visits"][places]
+        match = np.round(self._average_of(fine, places) * _GRAIN) / _GRAIN
+        return fine_keys, match, fine.record["visits"][places]
 
     def _known_places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the places of the fine keys that answer, and the keys, in increasing order."""
@@ -476,7 +520,7 @@ def solve_sampled(
     --------
     >>> solution = solve_sampled(Game(2, 3), iterations=1000, seed=1)
     >>> solution.iterations, solution.abstraction["version"]
-    (1024, 'tall-3')
+    (1024, 'shown-1')
     """
     if iterations is None and time_limit is None:
         raise InputError("neither iterations nor time_limit given: the work would have no end")

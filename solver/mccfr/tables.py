@@ -12,21 +12,26 @@ from solver.places import EMPTY
 __all__ = [
     "KNOWN",
     "NUM_PARTS",
+    "SHOWN_KNOWN",
+    "SHOWN_TAKEN_IN",
     "SKETCH",
     "TAKEN_IN",
     "Answers",
     "Decisions",
     "Population",
+    "Scouts",
     "new_answers",
     "new_decisions",
     "new_population",
+    "new_scouts",
 ]
 
 NUM_PARTS = 4
 """Parts of the decision tables that are brought up to date independently."""
 
-KNOWN = 16
-"""Visits from which a fine key answers for itself; before, its key does."""
+KNOWN, SHOWN_KNOWN = 16, 64
+"""Visits from which a fine key and a shown key answer for themselves; before, the one above does:
+a shown key's fine key, and a fine key's key."""
 
 
 RECORD = np.dtype(
@@ -60,7 +65,7 @@ class Answers(NamedTuple):
 class Decisions(NamedTuple):
     """The decision tables.
 
-    A key and its fine keys belong to one part, that of the key's last bits.
+    A key, its fine keys and their shown keys belong to one part, that of the key's last bits.
 
     Attributes
     ----------
@@ -69,11 +74,11 @@ class Decisions(NamedTuple):
     fine : Answers
         By place in ``fine_keys``.
     fine_keys : ndarray of int64, shape (places,)
-        ``NUM_PARTS`` tables of :mod:`solver.places`, equally long.
+        Fine and shown keys: ``NUM_PARTS`` tables of :mod:`solver.places`, equally long.
     filled : ndarray of int64, shape (NUM_PARTS,)
-        How many fine keys each holds.
+        How many keys each holds.
     seen : ndarray of uint8, shape (SKETCH * places,)
-        Visits of fine keys not taken in yet, by a hash of the key that others may share; in parts
+        Visits of keys not taken in yet, by a hash of the key that others may share; in parts
         as well.
     """
 
@@ -84,8 +89,9 @@ class Decisions(NamedTuple):
     seen: NDArray[np.uint8]
 
 
-TAKEN_IN = 4
-"""Visits from which a fine key is given a place: most are met once or twice and never again."""
+TAKEN_IN, SHOWN_TAKEN_IN = 4, 16
+"""Visits from which a fine key and a shown key are given a place: most are met once or twice and
+never again.  A shown key's are counted once its fine key has a place."""
 
 SKETCH = 4
 """Counters of visits for each place."""
@@ -116,6 +122,22 @@ class Population(NamedTuple):
     born: NDArray[np.int64]
 
 
+class Scouts(NamedTuple):
+    """Plans that are tried but not played (:mod:`solver.mccfr.population`).
+
+    Attributes
+    ----------
+    chips, turns : ndarray of int64, shape (scouts, N)
+    gained, tried : ndarray of float64, shape (scouts,)
+        As for plans.
+    """
+
+    chips: NDArray[np.int64]
+    turns: NDArray[np.int64]
+    gained: NDArray[np.float64]
+    tried: NDArray[np.float64]
+
+
 def new_answers(size: int, match: float) -> Answers:
     """Return answers that have learned nothing, with one probability of matching for all."""
     return Answers(np.zeros(size, RECORD), np.full(size, match, np.float32))
@@ -144,3 +166,8 @@ def new_population(chips: NDArray[np.int64], turns: NDArray[np.int64]) -> Popula
         tried=np.zeros(count),
         born=np.zeros(count, np.int64),
     )
+
+
+def new_scouts(chips: NDArray[np.int64], turns: NDArray[np.int64]) -> Scouts:
+    """Return scouts of which nothing is known."""
+    return Scouts(chips, turns, gained=np.zeros(len(chips)), tried=np.zeros(len(chips)))

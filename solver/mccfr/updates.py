@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from numba import njit
 
-from solver.abstraction import DETAIL_BITS
+from solver.abstraction import fine_key_of, key_of_full, shown_key_of
 from solver.mccfr.kernels import NUM_DECISIONS, NUM_TRIED
-from solver.mccfr.tables import KNOWN, NUM_PARTS, TAKEN_IN
+from solver.mccfr.tables import KNOWN, NUM_PARTS, SHOWN_KNOWN, SHOWN_TAKEN_IN, TAKEN_IN
 from solver.places import MOST_FILLED, find_place, home_of, take_place
 
 __all__ = [
@@ -29,29 +29,34 @@ def apply_decisions(table, log, part, step):
     size = fine_keys.shape[0] // NUM_PARTS
     room = int(MOST_FILLED * size)
     for at in range(log.fill[NUM_DECISIONS]):
-        fine_key = log.key[at]
-        key = fine_key >> DETAIL_BITS
+        full = log.key[at]
+        key = key_of_full(full)
         if key & (NUM_PARTS - 1) != part:
             continue
         diff = step * log.diff[at]
-        add_regret(coarse, key, coarse_match[key], diff)
-        place = find_place(fine_keys, part * size, size, fine_key)
-        if place < 0:
-            if filled[part] >= room or not is_taken_in(seen, part, fine_key):
-                continue
-            place = take_place(fine_keys, part * size, size, fine_key)
-            filled[part] += 1
-        match = fine_match[place]
-        add_regret(fine, place, match if match >= 0.0 else coarse_match[key], diff)
+        match = coarse_match[key]
+        add_regret(coarse, key, match, diff)
+        for is_shown in (False, True):
+            wanted = shown_key_of(full) if is_shown else fine_key_of(full)
+            place = find_place(fine_keys, part * size, size, wanted)
+            if place < 0:
+                enough = SHOWN_TAKEN_IN if is_shown else TAKEN_IN
+                if filled[part] >= room or not is_taken_in(seen, part, wanted, enough):
+                    break
+                place = take_place(fine_keys, part * size, size, wanted)
+                filled[part] += 1
+            if fine_match[place] >= 0.0:
+                match = fine_match[place]
+            add_regret(fine, place, match, diff)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def is_taken_in(seen, part, fine_key):
-    """Whether a fine key has been met often enough; counts this visit, in place."""
+def is_taken_in(seen, part, key, enough):
+    """Whether a fine or shown key has been met often enough; counts this visit, in place."""
     size = seen.shape[0] // NUM_PARTS
-    at = part * size + home_of(size, fine_key)
-    seen[at] = min(seen[at] + 1, TAKEN_IN)
-    return seen[at] == TAKEN_IN
+    at = part * size + home_of(size, key)
+    seen[at] = min(seen[at] + 1, enough)
+    return seen[at] == enough
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -72,14 +77,17 @@ def refresh_decisions(table, log, part, is_plus, total):
     coarse, fine = table.coarse.record, table.fine.record
     size = fine_keys.shape[0] // NUM_PARTS
     for at in range(log.fill[NUM_DECISIONS]):
-        fine_key = log.key[at]
-        key = fine_key >> DETAIL_BITS
+        full = log.key[at]
+        key = key_of_full(full)
         if key & (NUM_PARTS - 1) != part:
             continue
         refresh_answer(coarse, coarse_match, key, 1, is_plus, total)
-        place = find_place(fine_keys, part * size, size, fine_key)
+        place = find_place(fine_keys, part * size, size, fine_key_of(full))
         if place >= 0:
             refresh_answer(fine, fine_match, place, KNOWN, is_plus, total)
+            place = find_place(fine_keys, part * size, size, shown_key_of(full))
+            if place >= 0:
+                refresh_answer(fine, fine_match, place, SHOWN_KNOWN, is_plus, total)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -102,12 +110,18 @@ def refresh_answer(record, match, place, known, is_plus, total):
 
 
 @njit(cache=True, nogil=True)
-def apply_plans(table, log, step):
-    """Add ``step`` times a log's gains to those of the plans tried, in place."""
+def apply_plans(plans, scouts, log, step):
+    """Add ``step`` times a log's gains to those of the plans and scouts tried, in place."""
+    num_plans = plans.gained.shape[0]
     for at in range(log.fill[NUM_TRIED]):
         plan = log.plan[at]
-        table.gained[plan] += step * log.gain[at]
-        table.tried[plan] += step
+        gain = step * log.gain[at]
+        if plan < num_plans:
+            plans.gained[plan] += gain
+            plans.tried[plan] += step
+        else:
+            scouts.gained[plan - num_plans] += gain
+            scouts.tried[plan - num_plans] += step
 
 
 @njit(cache=True, nogil=True)

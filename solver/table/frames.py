@@ -10,8 +10,9 @@ Exact tables
 Sampled tables
     ``setup``: ``tiles_left`` (a sum of ``2**tile``), ``chips_left``, ``tile``, ``chips``,
     ``probability`` of putting that next.  ``decisions``: the features and details of
-    :mod:`solver.abstraction`, ``match`` and ``visits``: one row a fine key that answers for
-    itself, and one row, its details -1, a key that was met and answers for all others.
+    :mod:`solver.abstraction`, ``shown``, ``match`` and ``visits``: one row a key that was met, its
+    details and ``shown`` -1, one a fine key that answers for itself, its ``shown`` -1, and one a
+    shown key, its ``exact_lead`` -1.
 
 Slots count from 1 in these columns, as on the table in front of a player.
 """
@@ -27,7 +28,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from solver.abstraction import (
-    DETAIL_BITS,
     DETAILS,
     FEATURES,
     VERSION,
@@ -36,7 +36,9 @@ from solver.abstraction import (
     detail_sizes,
     feature_columns,
     feature_sizes,
+    join_keys,
     num_keys,
+    split_keys,
 )
 from solver.coarser import keyed_strategy
 from solver.memoryless import count_entries, nth_tile, row_offsets, row_starts
@@ -89,26 +91,35 @@ class Table:
         if self.manifest.method == "exact":
             return None
         visits = np.zeros(num_keys(self.game.num_tiles), np.int64)
-        keys, details = self.decision_keys
-        is_coarse = details < 0
+        keys, is_coarse = self.decision_keys
         visits[keys[is_coarse]] = self.decisions["visits"].to_numpy()[is_coarse]
         return visits
 
     @cached_property
-    def decision_keys(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The key and the detail of each row of a sampled table's decisions; -1 for no detail."""
+    def decision_keys(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The key of each row of a sampled table's decisions; whether it is a key (else finer)."""
         n = self.game.num_tiles
-        steps = np.stack([self.decisions[name].to_numpy().astype(np.int64) for name in FEATURES])
+        steps = self._steps(FEATURES)
         steps[FEATURES.index("slot")] -= 1
-        finer = np.stack([self.decisions[name].to_numpy().astype(np.int64) for name in DETAILS])
-        is_coarse = (finer == -1).all(axis=0)
+        finer = self._steps(DETAILS)
+        shown = self._steps(("shown",))[0]
+        is_coarse = (finer == -1).all(axis=0) & (shown == -1)
         finer[:, is_coarse] = 0
+        lead = DETAILS.index("exact_lead")
+        is_shown = shown >= 0
+        if (finer[lead, is_shown] != -1).any() or (shown >= 1 << n).any() or (shown < -1).any():
+            raise InputError("decisions.parquet: exact_lead or shown is outside its range")
+        finer[lead, is_shown] = 0
         for found, sizes in ((steps, feature_sizes(n)), (finer, detail_sizes(n))):
             if ((found < 0) | (found >= np.array(sizes)[:, None])).any():
                 raise InputError("decisions.parquet: a feature is outside its steps")
-        details = np.ravel_multi_index(tuple(finer), detail_sizes(n))
         keys = np.ravel_multi_index(tuple(steps), feature_sizes(n))
-        return keys, np.where(is_coarse, -1, details)
+        details = np.ravel_multi_index(tuple(finer), detail_sizes(n))
+        return np.where(is_coarse, keys, join_keys(keys, details, shown)), is_coarse
+
+    def _steps(self, names: tuple[str, ...]) -> NDArray[np.int64]:
+        """Return columns of the decisions; int64, shape (names, rows)."""
+        return np.stack([self.decisions[name].to_numpy().astype(np.int64) for name in names])
 
 
 def exact_table(
@@ -210,19 +221,21 @@ def sampled_table(
     visits : ndarray, shape (keys,)
         How often the solver met each key; rows of keys never met are left out.
     fine_keys, fine_match, fine_visits : ndarray, shape (fine keys,)
-        The same of fine keys that answer for themselves.
+        The same of fine and shown keys that answer for themselves.
     """
     offsets, size = row_offsets(game.num_tiles, game.num_chips)
     tiles_left, chips_left, tile, chips = _model_columns(offsets, size)
     met = np.flatnonzero(visits > 0)
-    keys = np.concatenate([met, fine_keys >> DETAIL_BITS])
+    fine, details, shown = split_keys(fine_keys)
+    keys = np.concatenate([met, fine])
     features = feature_columns(game.num_tiles)
     decisions: dict[str, NDArray] = {name: column[keys] for name, column in features.items()}
     decisions["slot"] = decisions["slot"] + 1
-    for name, column in detail_columns(
-        game.num_tiles, fine_keys & ((1 << DETAIL_BITS) - 1)
-    ).items():
-        decisions[name] = np.concatenate([np.full(len(met), -1, np.int16), column])
+    none = np.full(len(met), -1, np.int16)
+    for name, column in detail_columns(game.num_tiles, details).items():
+        decisions[name] = np.concatenate([none, column])
+    decisions["exact_lead"][len(met) :][shown >= 0] = -1
+    decisions["shown"] = np.concatenate([none, shown.astype(np.int16)])
     decisions["match"] = np.concatenate([match[met], fine_match]).astype(np.float32)
     decisions["visits"] = np.concatenate([visits[met], fine_visits])
     return Table(
@@ -356,11 +369,10 @@ def _sampled_strategy(table: Table) -> Strategy:
         raise InputError("setup.parquet: the probabilities of a row do not sum to 1")
     match = table.decisions["match"].to_numpy().astype(np.float64)
     _check_probabilities(match, "decisions.parquet: match")
-    keys, details = table.decision_keys
-    is_coarse = details < 0
+    keys, is_coarse = table.decision_keys
     dense = np.zeros(num_keys(game.num_tiles))
     dense[keys[is_coarse]] = match[is_coarse]
-    fine_keys = (keys << DETAIL_BITS | details)[~is_coarse]
+    fine_keys = keys[~is_coarse]
     if len(np.unique(fine_keys)) < len(fine_keys):
         raise InputError("decisions.parquet: two rows have the same features")
     assert table.visits is not None

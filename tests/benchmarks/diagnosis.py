@@ -40,7 +40,7 @@ from rich.console import Console
 from rich.table import Table
 
 from solver import Game
-from solver.abstraction import DETAIL_BITS, decision_detail, decision_key
+from solver.abstraction import decision_full_key, fine_key_of, key_of_full
 from solver.cfr.iterate import new_buffers, run_batches, sum_roots
 from solver.cfr.passes import Rule
 from solver.cfr.solver import new_problem, response_values
@@ -118,10 +118,8 @@ def keys_of(observations, slots, num_chips, kind):
             continue
         lay_board(board, seen, slot, num_chips)
         if kind <= 2:
-            key = decision_key(board, slot, 0, num_chips)
-            if kind == 2:
-                key = (key << DETAIL_BITS) | decision_detail(board, slot, 0)
-            keys[row] = key
+            full = decision_full_key(board, slot, 0, num_chips)
+            keys[row] = key_of_full(full) if kind == 1 else fine_key_of(full)
             continue
         blank(seen, slot, kind == 4)
         later = board.chips[0, slot + 1 :].sum()
