@@ -6,14 +6,16 @@ and back into a playable strategy, :mod:`solver.table.storage` writes and reads 
 """
 
 from solver.table.frames import Table, exact_table, sampled_table
-from solver.table.manifest import FORMAT_VERSION, Manifest, new_manifest
+from solver.table.manifest import FORMAT_VERSION, FolderManifest, Manifest, new_manifest
 from solver.table.storage import (
     check_writable,
     load_checkpoint,
+    load_folder,
     load_table,
     place_of,
     read_manifest,
     remove_unfinished,
+    save_folder,
     save_table,
     save_unfinished,
     unfinished_at,
@@ -21,17 +23,20 @@ from solver.table.storage import (
 
 __all__ = [
     "FORMAT_VERSION",
+    "FolderManifest",
     "Manifest",
     "Table",
     "check_writable",
     "exact_table",
     "load_checkpoint",
+    "load_folder",
     "load_table",
     "new_manifest",
     "place_of",
     "read_manifest",
     "remove_unfinished",
     "sampled_table",
+    "save_folder",
     "save_table",
     "save_unfinished",
     "unfinished_at",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -16,6 +16,7 @@ __all__ = [
     "FORMAT_VERSION",
     "Abstraction",
     "Exploitability",
+    "FolderManifest",
     "GameFacts",
     "Manifest",
     "new_manifest",
@@ -65,30 +66,21 @@ class Abstraction(_Part):
         return found
 
 
-class Manifest(_Part):
-    """All that a table says of itself.
+class FolderManifest(_Part):
+    """What every table says of itself, whatever the game.
 
-    ``iterations`` and ``seconds`` count from the start, over all resumed runs; ``options`` are the
-    settings of the sampling.  ``rows`` and ``sha256`` have one entry for each Parquet file;
-    ``sha256`` also covers the checkpoint where there is one.  ``finished`` is False for a solve in
-    progress, which has a checkpoint and no Parquet files yet.
+    ``rows`` and ``sha256`` have one entry for each Parquet file; ``sha256`` also covers the
+    checkpoint where there is one.
     """
 
     format_version: int
-    game: GameFacts
     method: Literal["exact", "mccfr"]
     algorithm: str
-    iterations: int = Field(ge=0)
-    seconds: float = Field(ge=0)
-    seed: int | None
-    options: dict[str, float | int | bool] = {}
     exploitability: Exploitability
-    abstraction: Abstraction | None
     rows: dict[str, int] = {}
     sha256: dict[str, str] = {}
     versions: dict[str, str]
     command: str
-    finished: bool = True
 
     @model_validator(mode="before")
     @classmethod
@@ -98,29 +90,47 @@ class Manifest(_Part):
             raise ValueError(f"format_version {found!r}; this program reads {FORMAT_VERSION}")
         return data
 
-    @property
-    def rules(self) -> Game:
-        """The game as the solvers know it."""
-        return Game(**self.game.model_dump())
-
     @classmethod
-    def read(cls, path: Path) -> Manifest:
+    def read(cls, path: Path) -> Self:
         """Read and check a manifest file; raise :class:`InputError` naming what is wrong in it."""
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             raise InputError(f"{path}: not a text file") from None
         try:
-            manifest = cls.model_validate_json(text)
-            _ = manifest.rules
+            return cls.model_validate_json(text)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
             reason = first["msg"].removeprefix("Value error, ")
             raise InputError(f"{path}: {where + ': ' if where else ''}{reason}") from None
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from None
-        return manifest
+
+
+class Manifest(FolderManifest):
+    """All that a table of Betting Black and White says of itself.
+
+    ``iterations`` and ``seconds`` count from the start, over all resumed runs; ``options`` are the
+    settings of the sampling.  ``finished`` is False for a solve in progress, which has a checkpoint
+    and no Parquet files yet.
+    """
+
+    game: GameFacts
+    iterations: int = Field(ge=0)
+    seconds: float = Field(ge=0)
+    seed: int | None
+    options: dict[str, float | int | bool] = {}
+    abstraction: Abstraction | None
+    finished: bool = True
+
+    @model_validator(mode="after")
+    def _check_game(self) -> Self:
+        _ = self.rules
+        return self
+
+    @property
+    def rules(self) -> Game:
+        """The game as the solvers know it."""
+        return Game(**self.game.model_dump())
 
 
 def new_manifest(game: Game, exploitability: float | None, **facts: object) -> Manifest:

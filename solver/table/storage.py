@@ -17,8 +17,9 @@ import shutil
 import tempfile
 import time
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -26,19 +27,23 @@ from numpy.typing import NDArray
 
 from solver.rules import InputError
 from solver.table.frames import Table
-from solver.table.manifest import Manifest
+from solver.table.manifest import FolderManifest, Manifest
 
 __all__ = [
     "check_writable",
     "load_checkpoint",
+    "load_folder",
     "load_table",
     "place_of",
     "read_manifest",
     "remove_unfinished",
+    "save_folder",
     "save_table",
     "save_unfinished",
     "unfinished_at",
 ]
+
+AnyManifest = TypeVar("AnyManifest", bound=FolderManifest)
 
 _MANIFEST = "manifest.json"
 _CHECKPOINT = "checkpoint.npz"
@@ -122,10 +127,8 @@ def _check_replaceable(path: Path) -> None:
 
 def save_table(table: Table, path: Path | str) -> Manifest:
     """Write a table, replacing the one at ``path`` whole; return its manifest as written."""
-    path = Path(path).absolute()
-    check_writable(path)
     frames = {name: getattr(table, name) for name in _PARQUET}
-    return _write_folder(path, table.manifest, frames, table.checkpoint)
+    return save_folder(path, table.manifest, frames, table.checkpoint)
 
 
 def save_unfinished(
@@ -152,12 +155,28 @@ def remove_unfinished(path: Path | str) -> None:
         shutil.rmtree(gone, ignore_errors=True)
 
 
+def save_folder(
+    path: Path | str,
+    manifest: AnyManifest,
+    frames: Mapping[str, pl.DataFrame],
+    checkpoint: Mapping[str, NDArray] | None = None,
+) -> AnyManifest:
+    """Write the table of any game, replacing the one at ``path``; return its manifest as written.
+
+    ``frames`` are the Parquet files by name, of those that a table may have: ``setup`` and
+    ``decisions``.
+    """
+    path = Path(path).absolute()
+    check_writable(path)
+    return _write_folder(path, manifest, frames, checkpoint)
+
+
 def _write_folder(
     path: Path,
-    manifest: Manifest,
+    manifest: AnyManifest,
     frames: Mapping[str, pl.DataFrame],
     checkpoint: Mapping[str, NDArray] | None,
-) -> Manifest:
+) -> AnyManifest:
     """Write a folder and put it at ``path``; return its manifest, with rows and sums."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -215,13 +234,16 @@ def _remove_stale(path: Path) -> None:
 
 def read_manifest(path: Path) -> Manifest:
     """Read the manifest of the table at ``path``; raise :class:`InputError` if there is none."""
-    path = path.absolute()
+    return _read_manifest(path.absolute(), Manifest)
+
+
+def _read_manifest(path: Path, kind: type[AnyManifest]) -> AnyManifest:
     _recover(path)
     if not path.exists():
         raise InputError(f"{path}: no such table{_hint(path)}")
     if not (path / _MANIFEST).is_file():
         raise InputError(f"{path}: not a table (no {_MANIFEST} in it)")
-    return Manifest.read(path / _MANIFEST)
+    return kind.read(path / _MANIFEST)
 
 
 def _hint(path: Path) -> str:
@@ -231,7 +253,7 @@ def _hint(path: Path) -> str:
     return f"; an interrupted solve is kept, and `blackwhite solve --resume {path}` goes on from it"
 
 
-def _read_checked(path: Path, name: str, manifest: Manifest) -> bytes:
+def _read_checked(path: Path, name: str, manifest: FolderManifest) -> bytes:
     file = path / name
     if name not in manifest.sha256:
         raise InputError(f"{path / _MANIFEST}: sha256: no sum for {name}")
@@ -255,8 +277,37 @@ def load_table(path: Path | str) -> Table:
             f"{path}: an interrupted solve, not a table yet; "
             f"`blackwhite solve --resume {place_of(path)}` goes on from it"
         )
+    frames = _read_frames(path, manifest, _PARQUET)
+    table = Table(manifest=manifest, setup=frames["setup"], decisions=frames["decisions"])
+    try:
+        _ = table.strategy
+    except InputError as error:
+        raise InputError(f"{path}/{error}") from None
+    except pl.exceptions.ColumnNotFoundError as error:
+        raise InputError(f"{path}: a Parquet file lacks the column {error}") from None
+    return table
+
+
+def load_folder(
+    path: Path | str, kind: type[AnyManifest], names: Iterable[str]
+) -> tuple[AnyManifest, dict[str, pl.DataFrame]]:
+    """Read and check the table of any game: its manifest and the Parquet files of these names.
+
+    Raises
+    ------
+    InputError
+        Naming a file that is missing, damaged or of another kind.
+    """
+    path = Path(path).absolute()
+    manifest = _read_manifest(path, kind)
+    return manifest, _read_frames(path, manifest, names)
+
+
+def _read_frames(
+    path: Path, manifest: FolderManifest, names: Iterable[str]
+) -> dict[str, pl.DataFrame]:
     frames = {}
-    for name in _PARQUET:
+    for name in names:
         file = f"{name}.parquet"
         data = _read_checked(path, file, manifest)
         try:
@@ -270,14 +321,7 @@ def load_table(path: Path | str) -> Table:
             )
         if any(count.item() for count in frames[name].null_count()):
             raise InputError(f"{path / file}: a value is missing")
-    table = Table(manifest=manifest, setup=frames["setup"], decisions=frames["decisions"])
-    try:
-        _ = table.strategy
-    except InputError as error:
-        raise InputError(f"{path}/{error}") from None
-    except pl.exceptions.ColumnNotFoundError as error:
-        raise InputError(f"{path}: a Parquet file lacks the column {error}") from None
-    return table
+    return frames
 
 
 def load_checkpoint(path: Path) -> dict[str, NDArray]:
