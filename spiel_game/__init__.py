@@ -6,6 +6,6 @@
 'P0 |  |  | place\\nP1 |  |  | wait'
 """
 
-from spiel_game import betting_black_white, red_and_black
+from spiel_game import betting_black_white, put_and_take, red_and_black
 
-__all__ = ["betting_black_white", "red_and_black"]
+__all__ = ["betting_black_white", "put_and_take", "red_and_black"]

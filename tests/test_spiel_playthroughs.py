@@ -23,6 +23,7 @@ GAMES = {
     ),
     "red_and_black_2": "python_red_and_black",
     "red_and_black_3_ante": "python_red_and_black(players=3,max_bet=5,bet_step=2,hands=2,ante=1)",
+    "put_and_take_3": "python_put_and_take(scale=red_and_black,players=3)",
 }
 
 
