@@ -16,6 +16,7 @@ __all__ = [
     "CARDS_EACH",
     "DEAL",
     "DOUBLE",
+    "MOST_PLAYERS",
     "OVER",
     "PAYOUTS",
     "RED",
@@ -38,6 +39,9 @@ RED, BLACK = 0, 1
 
 CARDS_EACH = 5
 """Cards dealt to each bettor."""
+
+MOST_PLAYERS = 21
+"""As many as two packs suffice for; larger packs are for no more players."""
 
 PAYOUTS = (-4, -2, -1, 1, 2, 4)
 """A bettor's net result in bets, by the number of cards of the colour bet on."""
@@ -62,7 +66,7 @@ class RedAndBlackRules:
         fewest = -(-CARDS_EACH // 2)
         if self.cards_per_colour < fewest:
             raise InputError(f"cards_per_colour {self.cards_per_colour}: at least {fewest}")
-        most = 2 * self.cards_per_colour // CARDS_EACH + 1
+        most = min(2 * self.cards_per_colour // CARDS_EACH + 1, MOST_PLAYERS)
         if not 2 <= self.players <= most:
             raise InputError(
                 f"players {self.players}: 2 to {most} can play with {2 * self.cards_per_colour} "
@@ -92,6 +96,11 @@ class RedAndBlackRules:
     def num_bets(self) -> int:
         """How many amounts a bet may have."""
         return (self.max_bet - self.min_bet) // self.bet_step + 1
+
+    @property
+    def largest_bet(self) -> int:
+        """Chips of the largest bet that the steps reach; ``max_bet`` where they fit."""
+        return self.amount(2 * (self.num_bets - 1))
 
     def amount(self, bet: int) -> int:
         """Return the chips of a bet action."""

@@ -39,6 +39,7 @@ from spiel_game.position import (
     options,
     placed_tiles,
 )
+from spiel_game.tabulate import tabulate
 
 __all__ = ["StrategyPolicy", "board_of"]
 
@@ -106,19 +107,7 @@ class StrategyPolicy(policies.Policy):
         They run far faster over ``pyspiel.convert_to_cached_tree(game)``, whose states only a
         table can answer.  Walks the whole game: for small ones.
         """
-        table: dict[str, list[tuple[int, float]]] = {}
-
-        def walk(state: BettingBlackWhiteState) -> None:
-            if state.is_terminal():
-                return
-            infostate = state.information_state_string()
-            if infostate not in table:
-                table[infostate] = list(self.action_probabilities(state).items())
-            for action in state.legal_actions():
-                walk(state.child(action))
-
-        walk(self.game.new_initial_state())
-        return pyspiel.TabularPolicy(table)
+        return tabulate(self.game, self.action_probabilities)
 
     def _pull_probs(self, position: Position, allowed: tuple[int, ...]) -> dict[int, float]:
         """Return the probability of taking so many chips from the tile now asked."""

@@ -169,8 +169,6 @@ BAD = [
     (["export", "results/local/3x6", "--out", "mine"], "mine: exists already"),
     (["export", "results/local/3x6", "--out", "no/where"], "not a folder"),
     (["export", "results/local/10x30", "--format", "efg"], "10x30"),
-    (["red-and-black", "--players", "22"], "players 22"),
-    (["red-and-black", "--min-bet", "5", "--max-bet", "2"], "max_bet 2|max-bet 2"),
     (["estimate", "ten by thirty"], "ten by thirty"),
     (["nonsense"], "nonsense"),
     (["solve", "--nonsense"], "nonsense"),
@@ -309,13 +307,6 @@ def test_show_lists_likely_setups_and_match_rates(home):
         code, out, _ = run_in(home, "show", table)
         assert code == 0
         assert "match rate" in out
-
-
-def test_red_and_black_gives_the_first_seat_nothing(home):
-    data = answer(home, "red-and-black")
-    assert data["seat_values"] == pytest.approx([0], abs=1e-9)
-    assert data["banker_value"] == pytest.approx(0, abs=1e-9)
-    assert data["double_when"]
 
 
 def interrupt_after(calls: int, monkeypatch) -> None:
