@@ -106,6 +106,17 @@ def test_scripts_write_what_they_measure(script, arguments, files, tmp_path):
     assert "2x3" in (tmp_path / min(files)).read_text()
 
 
+@pytest.mark.slow
+def test_figures_of_the_other_environments_are_written(tmp_path):
+    pytest.importorskip("matplotlib")
+    script = str(PEERS.with_name("red_and_black.py"))
+    command = [sys.executable, script, "--game", "2-full", "--out", str(tmp_path)]
+    subprocess.run(command, check=True, capture_output=True)
+    files = {"convergence.csv", "convergence.svg", "pools.csv", "seats.csv"}
+    assert {file.name for file in tmp_path.iterdir()} == files | {"manifest.json", "table"}
+    assert "2-full,MCCFR,100,0.0" in (tmp_path / "convergence.csv").read_text()
+
+
 @pytest.mark.parametrize("game", [Game(3, 6), Game(5, 9), Game(10, 30)])
 def test_boards_laid_from_observations_have_the_keys_of_those_observed(game, monkeypatch):
     """The diagnosis knows infostates by observation; its keys must be those of the solver."""

@@ -567,7 +567,9 @@ def test_export_never_overwrites(home, tmp_path):
 def test_python_of_the_readme_runs(home):
     text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.S)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
+    out = "results/local/red-and-black"
+    assert run_in(home, "red-and-black", "--players", "21", "--out", out)[0] == 0
     cwd = Path.cwd()
     os.chdir(home)
     try:
