@@ -25,15 +25,11 @@ from solver.table import FORMAT_VERSION, FolderManifest, load_folder, save_folde
 from solver.table.manifest import Exploitability, package_versions
 from spiel_game.red_and_black import RedAndBlackGame, RedAndBlackState
 from spiel_game.red_and_black_optimum import Optimum, doublings
-from spiel_game.red_and_black_table import (
-    BET,
-    RedAndBlackRules,
-    cards_left,
-    phase_of,
-)
+from spiel_game.red_and_black_table import BET, RedAndBlackRules, cards_left, phase_of
 from spiel_game.tabulate import tabulate
 
 __all__ = [
+    "RedAndBlackManifest",
     "RedAndBlackPolicy",
     "RedAndBlackTable",
     "load_red_and_black",
@@ -54,6 +50,8 @@ class _Facts(BaseModel):
 
 class RedAndBlackManifest(FolderManifest):
     """What a table of Red and Black says of itself."""
+
+    game_name = "red-and-black"
 
     game: _Facts
 

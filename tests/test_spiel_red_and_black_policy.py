@@ -2,10 +2,11 @@
 
 import pyspiel
 import pytest
+from test_table import exact
 
 import spiel_game  # noqa: F401  registers the games
-from solver.rules import InputError
-from solver.table import load_table
+from solver.rules import Game, InputError
+from solver.table import load_table, save_table
 from spiel_game.red_and_black_optimum import solve_red_and_black
 from spiel_game.red_and_black_policy import (
     RedAndBlackPolicy,
@@ -99,10 +100,28 @@ def test_a_table_that_is_not_the_games_is_refused_by_name(tmp_path, change, mess
         load_red_and_black(tmp_path / "t")
 
 
-def test_a_damaged_or_foreign_table_is_refused_by_name(tmp_path):
+def test_tables_of_the_two_games_are_told_apart_and_do_not_replace_each_other(tmp_path):
+    ours, theirs = table_of(RedAndBlackRules(players=3)), exact(Game(2, 3))
+    save_red_and_black(ours, tmp_path / "ours")
+    save_table(theirs, tmp_path / "theirs")
+    with pytest.raises(InputError, match=r"json: a table of red-and-black; this needs one of bet"):
+        load_table(tmp_path / "ours")
+    with pytest.raises(InputError, match=r"json: a table of betting-black-white; this needs one "):
+        load_red_and_black(tmp_path / "theirs")
+    with pytest.raises(InputError, match="ours: holds a table of red-and-black, and this is one"):
+        save_table(theirs, tmp_path / "ours")
+    with pytest.raises(InputError, match="theirs: holds a table of betting-black-white, and this"):
+        save_red_and_black(ours, tmp_path / "theirs")
+    assert load_red_and_black(tmp_path / "ours").doubles == ours.doubles
+    assert load_table(tmp_path / "theirs").game == Game(2, 3)
+    save_red_and_black(ours, tmp_path / "ours")
+    (tmp_path / "ours" / "manifest.json").write_text("{}")
+    with pytest.raises(InputError, match=r"manifest\.json: not the manifest of a table"):
+        load_red_and_black(tmp_path / "ours")
+
+
+def test_a_damaged_table_is_refused_by_name(tmp_path):
     save_red_and_black(table_of(RedAndBlackRules(players=3)), tmp_path / "t")
-    with pytest.raises(InputError, match=r"manifest\.json: game"):
-        load_table(tmp_path / "t")
     manifest = tmp_path / "t" / "manifest.json"
     text = manifest.read_text()
     manifest.write_text(text.replace('"players": 3', '"players": 22'))

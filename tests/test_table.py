@@ -229,6 +229,17 @@ def test_folder_with_anything_else_in_it_is_not_replaced(folder):
     assert (folder / "notes.txt").read_text() == "mine"
 
 
+def test_current_folder_is_not_replaced(folder, monkeypatch):
+    (folder.parent / "empty").mkdir()
+    for place in (folder, folder.parent / "empty"):
+        monkeypatch.chdir(place)
+        before = sorted(place.iterdir())
+        for name in ("", ".", f"../{place.name}"):
+            with pytest.raises(InputError, match="the current folder; a table needs a folder"):
+                save_table(exact(Game(2, 3)), name)
+        assert sorted(place.iterdir()) == before
+
+
 def test_old_table_is_whole_when_the_writing_fails(folder, monkeypatch):
     def fail(*_, **__):
         raise OSError("disk full")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -19,6 +19,7 @@ __all__ = [
     "FolderManifest",
     "GameFacts",
     "Manifest",
+    "game_of",
     "new_manifest",
     "package_versions",
 ]
@@ -69,9 +70,12 @@ class Abstraction(_Part):
 class FolderManifest(_Part):
     """What every table says of itself, whatever the game.
 
+    ``game_name`` says which game the tables of a class are of, as :func:`game_of` reads it.
     ``rows`` and ``sha256`` have one entry for each Parquet file; ``sha256`` also covers the
     checkpoint where there is one.
     """
+
+    game_name: ClassVar[str]
 
     format_version: int
     method: Literal["exact", "mccfr"]
@@ -84,10 +88,14 @@ class FolderManifest(_Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _check_version(cls, data: object) -> object:
-        found = data.get("format_version") if isinstance(data, dict) else None
+    def _check_kind(cls, data: object) -> object:
+        if not isinstance(data, dict) or "format_version" not in data:
+            raise ValueError("not the manifest of a table (no format_version in it)")
+        found = data["format_version"]
         if found != FORMAT_VERSION:
             raise ValueError(f"format_version {found!r}; this program reads {FORMAT_VERSION}")
+        if game_of(data) not in {None, cls.game_name}:
+            raise ValueError(f"a table of {game_of(data)}; this needs one of {cls.game_name}")
         return data
 
     @classmethod
@@ -114,6 +122,8 @@ class Manifest(FolderManifest):
     and no Parquet files yet.
     """
 
+    game_name = "betting-black-white"
+
     game: GameFacts
     iterations: int = Field(ge=0)
     seconds: float = Field(ge=0)
@@ -131,6 +141,20 @@ class Manifest(FolderManifest):
     def rules(self) -> Game:
         """The game as the solvers know it."""
         return Game(**self.game.model_dump())
+
+
+def game_of(data: object) -> str | None:
+    """Return which game the table is of whose manifest holds ``data``, None where it does not say.
+
+    Only the games beside the main one are named in it.
+
+    Examples
+    --------
+    >>> game_of({"game": {"num_tiles": 3}}), game_of({"game": {"name": "red-and-black"}})
+    ('betting-black-white', 'red-and-black')
+    """
+    game = data.get("game") if isinstance(data, dict) else None
+    return str(game.get("name", Manifest.game_name)) if isinstance(game, dict) else None
 
 
 def new_manifest(game: Game, exploitability: float | None, **facts: object) -> Manifest:

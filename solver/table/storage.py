@@ -12,6 +12,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import io
+import json
 import os
 import shutil
 import tempfile
@@ -27,7 +28,7 @@ from numpy.typing import NDArray
 
 from solver.rules import InputError
 from solver.table.frames import Table
-from solver.table.manifest import FolderManifest, Manifest
+from solver.table.manifest import FolderManifest, Manifest, game_of
 
 __all__ = [
     "check_writable",
@@ -93,17 +94,20 @@ def unfinished_at(path: Path) -> Path | None:
     return place if place.exists() else None
 
 
-def check_writable(path: Path) -> None:
-    """Raise :class:`InputError` unless a table can be written at ``path``.
+def check_writable(path: Path, game_name: str = Manifest.game_name) -> None:
+    """Raise :class:`InputError` unless a table of this game can be written at ``path``.
 
-    A folder that is there must be empty or hold a table and nothing else, since it is replaced
-    whole; so must the place beside it, where the solve is kept until it is finished.
+    A folder that is there must be empty or hold a table of this game and nothing else, since it is
+    replaced whole; so must the place beside it, where the solve is kept until it is finished.  The
+    current folder cannot be replaced: who works in it would be left in one that is gone.
     """
     path = path.absolute()
+    if path.resolve() == Path.cwd():
+        raise InputError(f"{path}: the current folder; a table needs a folder of its own")
     if place_of(path) != path:
         raise InputError(f"{path}: names that end in {_UNFINISHED} are for solves in progress")
     for place in (path, _beside(path)):
-        _check_replaceable(place)
+        _check_replaceable(place, game_name)
     parent = path.parent
     while not parent.exists():
         parent = parent.parent
@@ -111,8 +115,8 @@ def check_writable(path: Path) -> None:
         raise InputError(f"{path}: cannot be written; {parent} is not a writable folder")
 
 
-def _check_replaceable(path: Path) -> None:
-    """Raise :class:`InputError` if anything but a table or a solve in progress is at ``path``."""
+def _check_replaceable(path: Path, game_name: str) -> None:
+    """Raise :class:`InputError` if ``path`` holds anything but a table or a solve of this game."""
     _recover(path)
     if path.is_symlink() or (path.exists() and not path.is_dir()):
         raise InputError(f"{path}: not a folder; a table needs a folder of its own")
@@ -123,6 +127,20 @@ def _check_replaceable(path: Path) -> None:
                 f"{path}: holds {foreign[0]!r}, which is no part of a table; "
                 "choose an empty or a new folder"
             )
+        found = _game_at(path)
+        if found not in {None, game_name}:
+            raise InputError(
+                f"{path}: holds a table of {found}, and this is one of {game_name}; "
+                "choose an empty or a new folder"
+            )
+
+
+def _game_at(path: Path) -> str | None:
+    """Return which game the table at ``path`` is of, None where its manifest does not tell."""
+    try:
+        return game_of(json.loads((path / _MANIFEST).read_bytes()))
+    except (OSError, ValueError):
+        return None
 
 
 def save_table(table: Table, path: Path | str) -> Manifest:
@@ -167,7 +185,7 @@ def save_folder(
     ``decisions``.
     """
     path = Path(path).absolute()
-    check_writable(path)
+    check_writable(path, manifest.game_name)
     return _write_folder(path, manifest, frames, checkpoint)
 
 
