@@ -22,12 +22,17 @@ import numpy as np
 import pyspiel
 
 from solver.rules import InputError
-from spiel_game.put_and_take_rules import NUM_CARDS, PutAndTakeRules, card_name, net_results
+from spiel_game.put_and_take_rules import (
+    MOST_PLAYERS,
+    NUM_CARDS,
+    PutAndTakeRules,
+    card_name,
+    net_results,
+)
 
 __all__ = ["PutAndTakeGame", "PutAndTakeState"]
 
 _DEFAULTS = {field.name: field.default for field in fields(PutAndTakeRules)}
-
 
 _GAME_TYPE = pyspiel.GameType(
     short_name="python_put_and_take",
@@ -37,7 +42,7 @@ _GAME_TYPE = pyspiel.GameType(
     information=pyspiel.GameType.Information.PERFECT_INFORMATION,
     utility=pyspiel.GameType.Utility.ZERO_SUM,
     reward_model=pyspiel.GameType.RewardModel.TERMINAL,
-    max_num_players=8,
+    max_num_players=MOST_PLAYERS,
     min_num_players=2,
     provides_information_state_string=True,
     provides_information_state_tensor=True,

@@ -27,6 +27,7 @@ from typing import NamedTuple
 from spiel_game.put_and_take_rules import (
     HAND,
     NUM_CARDS,
+    NUM_RANKS,
     NUM_SUITS,
     SUIT_BONUS_FROM,
     TURNS,
@@ -40,7 +41,7 @@ __all__ = ["Moments", "PoolOdds", "pool_odds", "second_moments"]
 _Kind = tuple[bool, bool, bool]
 _Matrix = tuple[tuple[Fraction, ...], ...]
 
-_RANKS = range(NUM_CARDS // NUM_SUITS)
+_RANKS = range(NUM_RANKS)
 _FEATURE_PAIRS = [(i, j) for i in range(3) for j in range(3)]
 
 

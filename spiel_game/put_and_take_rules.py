@@ -10,10 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from solver.rules import InputError
+from spiel_game.limits import check_number
 
 __all__ = [
     "HAND",
+    "MOST_PLAYERS",
     "NUM_CARDS",
+    "NUM_RANKS",
     "NUM_SUITS",
     "SCALES",
     "SUIT_BONUS_FROM",
@@ -30,8 +33,9 @@ __all__ = [
 SCALES = ("doubling", "easy_go", "red_and_black", "river")
 """What a turned card may pay; the first is the regular one."""
 
+NUM_RANKS = 13
 NUM_SUITS = 4
-NUM_CARDS = 13 * NUM_SUITS
+NUM_CARDS = NUM_RANKS * NUM_SUITS
 
 HAND = 5
 """Cards held by each player but the banker."""
@@ -42,7 +46,8 @@ TURNS = 5
 SUIT_BONUS_FROM = 3
 """Cards of the turned suit that a hand must hold for the bonus of ``red_and_black``."""
 
-_MOST_PLAYERS = 8
+MOST_PLAYERS = 8
+"""The banker and seven hands; 45 cards of 52 are then used."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +61,11 @@ class PutAndTakeRules:
     def __post_init__(self) -> None:
         if self.scale not in SCALES:
             raise InputError(f"scale {self.scale!r}: allowed are {', '.join(SCALES)}")
-        if not 2 <= self.players <= _MOST_PLAYERS:
+        if not 2 <= self.players <= MOST_PLAYERS:
             raise InputError(
-                f"players {self.players}: 2 to {_MOST_PLAYERS} can play, the banker among them"
+                f"players {self.players}: 2 to {MOST_PLAYERS} can play, the banker among them"
             )
-        if self.ante < 0:
-            raise InputError(f"ante {self.ante}: must not be negative")
+        check_number("ante", self.ante, 0)
 
     @property
     def num_hands(self) -> int:
@@ -76,11 +80,10 @@ class PutAndTakeRules:
     @property
     def most_paid(self) -> int:
         """Chips, never exceeded, that a hand pays for five turned cards (or takes)."""
-        top_rank = NUM_CARDS // NUM_SUITS - 1
         return sum(
             (NUM_SUITS - 1) * by_rank + by_colour + by_suit
             for by_rank, by_colour, by_suit in (
-                weights(self.scale, turn, top_rank) for turn in range(TURNS)
+                weights(self.scale, turn, NUM_RANKS - 1) for turn in range(TURNS)
             )
         )
 

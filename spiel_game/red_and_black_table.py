@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from solver.rules import InputError
+from spiel_game.limits import MOST_HANDS, check_number
 
 __all__ = [
     "BET",
@@ -64,23 +65,20 @@ class RedAndBlackRules:
 
     def __post_init__(self) -> None:
         fewest = -(-CARDS_EACH // 2)
-        if self.cards_per_colour < fewest:
-            raise InputError(f"cards_per_colour {self.cards_per_colour}: at least {fewest}")
+        check_number("cards_per_colour", self.cards_per_colour, fewest)
         most = min(2 * self.cards_per_colour // CARDS_EACH + 1, MOST_PLAYERS)
         if not 2 <= self.players <= most:
             raise InputError(
                 f"players {self.players}: 2 to {most} can play with {2 * self.cards_per_colour} "
                 f"cards, {CARDS_EACH} for each but the banker"
             )
-        if self.min_bet < 1:
-            raise InputError(f"min_bet {self.min_bet}: a bet is at least 1 chip")
+        check_number("min_bet", self.min_bet, 1)
         if self.max_bet < self.min_bet:
             raise InputError(f"max_bet {self.max_bet}: at least min_bet, {self.min_bet}")
-        for name in ("hands", "ante"):
-            if getattr(self, name) < 0:
-                raise InputError(f"{name} {getattr(self, name)}: must not be negative")
-        if self.bet_step < 1:
-            raise InputError(f"bet_step {self.bet_step}: must be at least 1")
+        check_number("max_bet", self.max_bet, 1)
+        check_number("hands", self.hands, 0, MOST_HANDS)
+        check_number("ante", self.ante, 0)
+        check_number("bet_step", self.bet_step, 1)
 
     @property
     def num_hands(self) -> int:

@@ -1,11 +1,16 @@
 """``blackwhite red-and-black`` and ``blackwhite put-and-take`` as a user types them."""
 
+import inspect
 import re
+from dataclasses import fields
 
 import pytest
-from test_cli import answer, run_in
+from test_cli import answer, run_in, snapshot
 
+from solver.cli.environments import put_and_take, red_and_black
+from spiel_game.put_and_take_rules import PutAndTakeRules
 from spiel_game.red_and_black_policy import load_red_and_black
+from spiel_game.red_and_black_table import RedAndBlackRules
 
 
 def test_red_and_black_gives_the_first_seat_nothing(tmp_path):
@@ -65,10 +70,22 @@ BAD = [
     (["red-and-black", "--min-bet", "0"], "min_bet 0"),
     (["red-and-black", "--hands", "-1"], "hands -1"),
     (["red-and-black", "--ante", "-1"], "ante -1"),
+    (["red-and-black", "--players", "9" * 30], "players 9{30}: 2 to 21"),
+    (["red-and-black", "--max-bet", "9" * 400], "max_bet 9{400}: allowed are 1 to 1,000,000"),
+    (["red-and-black", "--hands", "9" * 30], "hands 9{30}: allowed are 0 to 10,000"),
+    (["red-and-black", "--ante", "9" * 400], "ante 9{400}: allowed are 0 to 1,000,000"),
+    (["red-and-black", "--cards-per-colour", "9" * 30], "cards_per_colour 9{30}: allowed are 3"),
+    (["red-and-black", "--hands", "ten"], "--hands.*integer"),
+    (["red-and-black", "--seed", "1"], "No such option: --seed"),
     (["red-and-black", "--out", "mine"], "mine: holds 'notes.txt'"),
+    (["red-and-black", "--out", "mine/notes.txt"], "notes.txt: not a folder"),
+    (["red-and-black", "--out", "mine/notes.txt/x"], "notes.txt is not a writable folder"),
+    (["red-and-black", "--out", "."], "the current folder"),
+    (["red-and-black", "--out", ""], "the current folder"),
     (["put-and-take", "--players", "9"], "players 9: 2 to 8"),
     (["put-and-take", "--scale", "up"], "scale 'up': allowed are doubling, easy_go"),
     (["put-and-take", "--ante", "-1"], "ante -1"),
+    (["put-and-take", "--ante", "9" * 400], "ante 9{400}: allowed are 0 to 1,000,000"),
     (["put-and-take", "--ante", "much"], "ante.*much|ante.*integer"),
 ]
 
@@ -81,3 +98,35 @@ def test_bad_input_gets_one_line(tmp_path, arguments, wanted):
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
     assert re.search(wanted, err), err
+    assert [path.name for path in tmp_path.rglob("*")] == ["mine", "notes.txt"]
+
+
+COMMANDS = [
+    ["show", "table"],
+    ["exploit", "table"],
+    ["setup", "table"],
+    ["match", "table", "bot:random"],
+    ["match", "bot:random", "table", "--game", "3x6"],
+    ["query", "table", "--me", "0:1,1:2", "--facing", "w1"],
+    ["export", "table", "--out", "there"],
+    ["solve", "--resume", "table"],
+    ["solve", "2x3", "--out", "table"],
+]
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_commands_of_the_main_game_say_what_the_folder_is(tmp_path, arguments):
+    answer(tmp_path, "red-and-black", "--out", "table")
+    before = snapshot(tmp_path)
+    code, out, err = run_in(tmp_path, *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert re.search("table.*a table of red-and-black.*one of betting-black-white", err), err
+    assert snapshot(tmp_path) == before
+
+
+def test_command_and_games_have_the_same_defaults():
+    for command, rules in ((red_and_black, RedAndBlackRules), (put_and_take, PutAndTakeRules)):
+        options = inspect.signature(command).parameters
+        for field in fields(rules):
+            if field.name != "bet_step":  # the game's alone
+                assert options[field.name].default == field.default

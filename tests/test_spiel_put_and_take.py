@@ -127,7 +127,8 @@ def test_no_hand_pays_more_than_the_bound(scale):
     [
         ("players=9", InputError, "players 9: 2 to 8"),
         ("players=1", InputError, "players 1: 2 to 8"),
-        ("ante=-1", InputError, "ante -1: must not be negative"),
+        ("ante=-1", InputError, "ante -1: allowed are 0 to 1,000,000"),
+        ("ante=2000000000", InputError, "ante 2000000000: allowed are 0 to 1,000,000"),
         ("scale=up", InputError, "scale 'up': allowed are doubling, easy_go, red_and_black, river"),
         ("ante=1.5", pyspiel.SpielError, "ante.*kInt"),
         ("decks=2", pyspiel.SpielError, "Unknown parameter 'decks'"),
