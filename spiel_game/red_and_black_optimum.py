@@ -25,9 +25,11 @@ from spiel_game.red_and_black_table import CARDS_EACH, PAYOUTS, RedAndBlackRules
 
 __all__ = [
     "Doubling",
+    "DoublingRule",
     "Optimum",
     "Pack",
     "deal_value",
+    "doubling_rule",
     "doublings",
     "own_colour_odds",
     "packs",
@@ -70,6 +72,25 @@ class Doubling(NamedTuple):
     def is_double(self) -> bool:
         """Whether to double: only for a gain, since at 0 it would just raise the spread."""
         return self.gain > 0
+
+
+class DoublingRule(NamedTuple):
+    """All choices of one seat in short.
+
+    Attributes
+    ----------
+    cards_left : int
+        Cards left in the pack, of both colours, whenever this seat may double.
+    double_from : int or None
+        The fewest of the own colour among them with which to double; None for never.
+    may_double, doubles : Fraction
+        How often the seat may double and does, of all hands.
+    """
+
+    cards_left: int
+    double_from: int | None
+    may_double: Fraction
+    doubles: Fraction
 
 
 @dataclass(frozen=True)
@@ -137,6 +158,25 @@ def solve_red_and_black(rules: RedAndBlackRules) -> Optimum:
             for seat in range(rules.players)
         ),
         double_when=double_when,
+    )
+
+
+def doubling_rule(found: Optimum, seat: int) -> DoublingRule:
+    """Return when and how often the seat doubles, counted from 1 on the banker's left.
+
+    Examples
+    --------
+    >>> rule = doubling_rule(solve_red_and_black(RedAndBlackRules(players=3)), 2)
+    >>> rule.cards_left, rule.double_from, round(float(rule.doubles), 3)
+    (95, 48, 0.191)
+    """
+    choices = [choice for choice in found.double_when if choice.seat == seat]
+    doubled = [choice for choice in choices if choice.is_double]
+    return DoublingRule(
+        cards_left=choices[0].own_left + choices[0].other_left,
+        double_from=min((choice.own_left for choice in doubled), default=None),
+        may_double=_total(choice.prob for choice in choices),
+        doubles=_total(choice.prob for choice in doubled),
     )
 
 

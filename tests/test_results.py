@@ -1,5 +1,6 @@
 """Shipped tables say the truth about themselves."""
 
+from importlib import import_module
 from pathlib import Path
 
 import polars as pl
@@ -7,8 +8,6 @@ import pytest
 
 from solver.judge import exploitability
 from solver.table import load_table
-from spiel_game.put_and_take_odds import pool_odds
-from spiel_game.put_and_take_rules import PutAndTakeRules
 from spiel_game.red_and_black_optimum import solve_red_and_black
 from spiel_game.red_and_black_policy import load_red_and_black, red_and_black_table
 from spiel_game.red_and_black_table import RedAndBlackRules
@@ -38,28 +37,28 @@ def test_shipped_choices_to_double_are_the_optimal_ones():
     assert shipped.decisions.equals(expected.decisions)
 
 
-def test_shipped_seat_values_are_exact():
-    rows = pl.read_csv(RESULTS / "red-and-black" / "seats.csv")
+@pytest.fixture
+def figures(monkeypatch):
+    """Return the script that writes ``results/red-and-black``, as a module."""
+    monkeypatch.syspath_prepend(Path(__file__).parent / "benchmarks")
+    return import_module("benchmarks.red_and_black")
+
+
+def test_shipped_seats_and_pools_are_what_counting_gives(figures, tmp_path):
     found = solve_red_and_black(RedAndBlackRules(players=21))
-    assert rows["value_exact"].cast(pl.String).to_list() == [str(v) for v in found.seat_values]
-    assert rows["banker_value"][-1] == pytest.approx(float(found.banker_value), abs=1e-12)
-    assert set(rows["value_not_counting"]) == {0}
+    rows = {"seats.csv": figures.seat_rows(found), "pools.csv": figures.pool_rows()}
+    for name, expected in rows.items():
+        figures.write_rows(tmp_path / name, list(expected))
+        shipped = (RESULTS / "red-and-black" / name).read_text()
+        assert shipped == (tmp_path / name).read_text()
 
 
-def test_shipped_pool_odds_are_exact():
-    rows = pl.read_csv(RESULTS / "red-and-black" / "pools.csv").rows(named=True)
-    assert len(rows) == 4 * 7
-    for row in rows:
-        odds = pool_odds(PutAndTakeRules(row["scale"], row["players"], ante=0))
-        assert row["expected_put_exact"] == str(odds.expected_put)
-        assert row["variance_exact"] == str(odds.variance)
-        assert row["banker_sd"] ** 2 == pytest.approx(float(odds.banker_variance))
-
-
-def test_solvers_came_to_the_exact_values():
-    rows = pl.read_csv(RESULTS / "red-and-black" / "convergence.csv")
-    last = rows.group_by("game", "solver").last().rows(named=True)
-    distances = {(row["game"], row["solver"]): row["distance"] for row in last}
-    assert distances["2-full", "CFR+"] == distances["2-full", "MCCFR"] == 0
-    assert all(distances[game, "CFR+"] < 3e-3 for game in ("3-full", "3-small", "4-small"))
-    assert distances["3-small", "MCCFR"] < 3e-3
+def test_shipped_curves_are_those_of_openspiels_solvers(figures):
+    shipped = pl.read_csv(RESULTS / "red-and-black" / "convergence.csv")
+    assert set(shipped["game"]) == set(figures.GAMES)
+    assert (shipped["distance"] >= 0).all()
+    rows = shipped.filter(game="3-small").rows(named=True)
+    num_quick = sum(row["solver"] == "CFR+" for row in rows) + 5
+    for row, point in zip(rows[:num_quick], figures.follow("3-small"), strict=False):
+        assert (row["solver"], row["iterations"]) == (point.solver, point.iterations)
+        assert row["distance"] == pytest.approx(point.distance, rel=1e-6)

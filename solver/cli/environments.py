@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
 from solver.cli.common import ASK_JSON, ASK_QUIET, command_line, emit, percent
-
-if TYPE_CHECKING:
-    from spiel_game.red_and_black_optimum import Doubling
 
 __all__ = ["register"]
 
@@ -41,7 +38,11 @@ def red_and_black(
 
     Values are in bets of the largest size, for one hand, from the banker's left.
     """
-    from spiel_game.red_and_black_optimum import own_colour_odds, solve_red_and_black
+    from spiel_game.red_and_black_optimum import (
+        doubling_rule,
+        own_colour_odds,
+        solve_red_and_black,
+    )
     from spiel_game.red_and_black_policy import red_and_black_table, save_red_and_black
     from spiel_game.red_and_black_table import RedAndBlackRules
 
@@ -78,35 +79,29 @@ def red_and_black(
             "seat", "value", "not counting", "may double", "doubles", "cards left", "double from"
         )
         for seat in range(1, rules.players):
-            rows = [row for row in found.double_when if row.seat == seat]
+            rule = doubling_rule(found, seat)
             grid.add_row(
                 str(seat),
                 f"{float(found.seat_values[seat - 1]):+.6f}",
                 f"{float(found.uncounted_values[seat - 1]):+.6f}",
-                *_doubling_cells(rows),
+                percent(float(rule.may_double)),
+                percent(float(rule.doubles)),
+                str(rule.cards_left),
+                "never" if rule.double_from is None else str(rule.double_from),
             )
         grid.add_row("bank", f"{float(found.banker_value):+.6f}", "", "", "", "", "")
         console.print(grid)
+        console.print("Values in bets, one hand, from the banker's left.")
+        console.print("Not counting: to a player who forgets the cards of others.")
         console.print(
-            "Values in bets, one hand, from the banker's left. With two cards of each colour, "
-            "double when\nat least as many of your colour are left as the last column says. "
-            f"An ante of {float(found.fair_ante):.6g} chips\nmakes the bank fair."
+            "With two cards of each colour, double if at least as many of your colour are left as "
+            "the last column says."
         )
+        console.print(f"An ante of {float(found.fair_ante):.6g} chips makes the bank fair.")
         if out is not None:
             console.print(f"every choice: {out}")
 
     emit(data, as_json=as_json, show=show)
-
-
-def _doubling_cells(rows: list[Doubling]) -> tuple[str, str, str, str]:
-    """Return how often a seat may double and does, cards left then, and own ones to double from."""
-    doubled = [row for row in rows if row.is_double]
-    return (
-        percent(math.fsum(row.prob for row in rows)),
-        percent(math.fsum(row.prob for row in doubled)),
-        str(rows[0].own_left + rows[0].other_left) if rows else "-",
-        str(min(row.own_left for row in doubled)) if doubled else "never",
-    )
 
 
 def put_and_take(
@@ -155,7 +150,7 @@ def put_and_take(
         console.print(grid)
         paid = ", ".join(f"{name} {part:.4f}" for name, part in parts.items() if part)
         console.print(
-            f"Put payments are {found.expected_put} exactly, without the ante; for {paid}."
+            f"Put payments, without the ante, are {found.expected_put} exactly; for {paid}."
         )
 
     emit(data, as_json=as_json, show=show)

@@ -28,8 +28,9 @@ from making import write_manifest
 
 import spiel_game  # noqa: F401  registers the games
 from spiel_game.put_and_take_odds import pool_odds
+from spiel_game.put_and_take_rules import MOST_PLAYERS as MOST_IN_POOL
 from spiel_game.put_and_take_rules import SCALES, PutAndTakeRules
-from spiel_game.red_and_black_optimum import Optimum, solve_red_and_black
+from spiel_game.red_and_black_optimum import Optimum, doubling_rule, solve_red_and_black
 from spiel_game.red_and_black_policy import red_and_black_table, save_red_and_black
 from spiel_game.red_and_black_table import MOST_PLAYERS, RedAndBlackRules
 
@@ -113,16 +114,16 @@ def draw(points: list[Point], file: Path) -> None:
 def seat_rows(found: Optimum) -> Iterator[dict[str, object]]:
     """Yield what each seat of the largest table is worth, and the bank if it is the last seat."""
     for seat, value in enumerate(found.seat_values, 1):
-        rows = [row for row in found.double_when if row.seat == seat]
+        rule = doubling_rule(found, seat)
         total = sum(found.seat_values[:seat])
         yield {
             "seat": seat,
             "value": float(value),
             "value_exact": str(value),
             "value_not_counting": float(found.uncounted_values[seat - 1]),
-            "cards_left": rows[0].own_left + rows[0].other_left,
-            "double_from": min((row.own_left for row in rows if row.is_double), default=""),
-            "doubles": math.fsum(row.prob for row in rows if row.is_double),
+            "cards_left": rule.cards_left,
+            "double_from": rule.double_from,
+            "doubles": float(rule.doubles),
             "banker_value": float(-total),
             "fair_ante": float(total / seat),
         }
@@ -131,7 +132,7 @@ def seat_rows(found: Optimum) -> Iterator[dict[str, object]]:
 def pool_rows() -> Iterator[dict[str, object]]:
     """Yield expectations and standard deviations of every pool, without an ante."""
     for scale in SCALES:
-        for players in range(2, 9):
+        for players in range(2, MOST_IN_POOL + 1):
             odds = pool_odds(PutAndTakeRules(scale, players, ante=0))
             yield {
                 "scale": scale,
@@ -158,6 +159,8 @@ def main(
     out: Annotated[Path, typer.Option(help="Folder.")] = Path("results/red-and-black"),
 ) -> None:
     """Write the values of both environments and the curves."""
+    if unknown := set(game or ()) - GAMES.keys():
+        raise typer.BadParameter(f"{min(unknown)}: allowed are {', '.join(GAMES)}")
     out.mkdir(parents=True, exist_ok=True)
     rules = RedAndBlackRules(MOST_PLAYERS, 1, 1)
     found = solve_red_and_black(rules)
