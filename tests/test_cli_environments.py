@@ -124,6 +124,20 @@ def test_commands_of_the_main_game_say_what_the_folder_is(tmp_path, arguments):
     assert snapshot(tmp_path) == before
 
 
+@pytest.mark.parametrize("command", ["red-and-black", "put-and-take"])
+def test_ctrl_c_while_openspiel_loads_is_said_as_such(tmp_path, monkeypatch, command):
+    def interrupted(*_):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as stop:
+            raise ImportError("initialization failed") from stop
+
+    monkeypatch.setattr("spiel_game.red_and_black_optimum.solve_red_and_black", interrupted)
+    monkeypatch.setattr("spiel_game.put_and_take_odds.pool_odds", interrupted)
+    code, out, err = run_in(tmp_path, command)
+    assert (code, out, err) == (2, "", "blackwhite: interrupted; nothing was written\n")
+
+
 def test_command_and_games_have_the_same_defaults():
     for command, rules in ((red_and_black, RedAndBlackRules), (put_and_take, PutAndTakeRules)):
         options = inspect.signature(command).parameters

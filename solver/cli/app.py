@@ -57,7 +57,7 @@ def main() -> None:
         # Typer's usage errors come from its own copy of click; they know how to say themselves.
         if hasattr(error, "format_message"):
             _refuse(error.format_message())
-        if swallowed:
+        if swallowed or _is_interrupt(error):
             _refuse("interrupted; nothing was written")
         if os.environ.get("BLACKWHITE_TRACEBACK"):
             raise
@@ -84,6 +84,13 @@ def _note_swallowed_interrupts() -> list[object]:
 
     sys.unraisablehook = hook
     return swallowed
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error: OpenSpiel turns one while it loads into ImportError."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _refuse(message: str) -> None:
