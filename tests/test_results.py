@@ -61,4 +61,4 @@ def test_shipped_curves_are_those_of_openspiels_solvers(figures):
     num_quick = sum(row["solver"] == "CFR+" for row in rows) + 5
     for row, point in zip(rows[:num_quick], figures.follow("3-small"), strict=False):
         assert (row["solver"], row["iterations"]) == (point.solver, point.iterations)
-        assert row["distance"] == pytest.approx(point.distance, rel=1e-6)
+        assert row["distance"] == pytest.approx(point.distance, rel=1e-9)
