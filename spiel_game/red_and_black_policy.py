@@ -1,11 +1,11 @@
 """Optimal play of Red and Black as a table on disk and as an OpenSpiel policy.
 
 The table is a folder as :mod:`solver.table` writes it: a manifest and ``decisions.parquet``, one
-row a choice to double, ``seat`` (1 for the player on the banker's left), ``own_left`` and
-``other_left`` (cards of the colour bet on and of the other that are still in the pack),
-``probability`` (of coming to this choice in a hand), ``gain`` (what doubling adds, in bets) and
-``double``.  It serves every game with this pack and no more players, whatever the limits, hands and
-ante.
+row a choice to double: ``seat`` (int16, 1 for the player on the banker's left), ``own_left`` and
+``other_left`` (int64, cards of the colour bet on and of the other that are still in the pack),
+``probability`` (float64, of coming to this choice in a hand), ``gain`` (float64, what doubling adds
+to that player's result, in bets) and ``double`` (boolean).  It serves every game with this pack and
+no more players, whatever the limits, hands and ante.
 """
 
 from __future__ import annotations
