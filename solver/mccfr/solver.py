@@ -104,6 +104,9 @@ _GRAIN = 1_024
 """Fine and shown keys' probabilities are rounded to so many parts: far below their noise, and a
 table of millions of them is a third smaller."""
 
+_SAVING = 0.05
+"""Checkpoints take at most about this share of the time."""
+
 _SUPPORT = 1e-4
 """How likely each slot of a setup is to be placed at random, so that every setup is possible and
 whatever the opponent shows can be made sense of."""
@@ -510,7 +513,8 @@ def solve_sampled(
     state : dict, optional
         Go on from a saved state; its seed is kept.
     checkpoint : callable, optional
-        Called every ``checkpoint_seconds`` with what ``state`` takes, and the seconds so far.
+        Called every ``checkpoint_seconds``, or less often if that takes long, with what ``state``
+        takes, and the seconds so far.
 
     Returns
     -------
@@ -534,17 +538,18 @@ def solve_sampled(
     if state is not None:
         solver.restore(state)
     limit = math.inf if time_limit is None else time_limit
-    last_saved = time.perf_counter()
+    next_save = time.perf_counter() + checkpoint_seconds
 
     def go_on() -> bool:
-        nonlocal last_saved
+        nonlocal next_save
         now = time.perf_counter()
         wanted = progress is None or progress(solver.iterations, now - start, None)
         if not wanted or now - start >= limit:
             return False
-        if checkpoint is not None and now - last_saved >= checkpoint_seconds:
+        if checkpoint is not None and now >= next_save:
             checkpoint(solver.state(), now - start)
-            last_saved = time.perf_counter()
+            saved = time.perf_counter()
+            next_save = saved + max(checkpoint_seconds, (saved - now) / _SAVING)
         return True
 
     left = 2**62 if iterations is None else iterations - solver.iterations
