@@ -3,7 +3,7 @@
 ::
 
     python tests/benchmarks/full_game.py                   # of results/10x30
-    python tests/benchmarks/full_game.py results/local/10x30 --out /tmp/account
+    python tests/benchmarks/full_game.py results/local/10x30 --out results/local/full-game
 
 Setups are drawn from the table, and the table plays itself; the numbers of ``results/full-game.md``
 are counted there.  Advice is tested on players who have the table's setups and other answers: pairs
@@ -11,7 +11,8 @@ of games with setups and luck exchanged, means with 95% intervals.  One forgets 
 shown, another only which of those on either side of the own tile: both answer with means of the
 table's answers, so that their difference is what counting is worth.  In small games that are solved
 exactly the same players are judged exactly.  ``tables.md`` holds the tables in the page's order,
-and each is a CSV file too.
+and each is a CSV file too.  The tables of the page (``OUT.md``, beside the folder) are written
+anew; what its sentences say of them is not.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ from full_game_tables import (
     match_table,
     mean_interval,
     range_label,
+    refresh,
     room_sections,
     setup_sections,
     small_heights,
@@ -242,6 +244,9 @@ def main(
     shown = [each.markdown() for each in sections if not each.name.startswith("all-")]
     text = "\n".join(shown)
     (out / "tables.md").write_text(text)
+    page = out.with_suffix(".md")
+    if page.exists():
+        page.write_text(refresh(page.read_text(), sections))
     write_manifest(
         out,
         table={"folder": str(table), "sha256": read.manifest.sha256},

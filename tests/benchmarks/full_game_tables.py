@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ __all__ = [
     "match_table",
     "mean_interval",
     "range_label",
+    "refresh",
     "room_sections",
     "setup_sections",
     "small_heights",
@@ -69,6 +71,30 @@ class Section:
         lines = ["| " + " | ".join(self.columns) + " |", "|" + "---|" * len(self.columns)]
         lines += ["| " + " | ".join(map(_short, row)) + " |" for row in self.rows]
         return f"**{self.title}** (`{self.name}.csv`)\n\n" + "\n".join(lines) + "\n"
+
+
+def refresh(text: str, sections: list[Section]) -> str:
+    """Return a page with its tables replaced by these; a table is known by its CSV file.
+
+    Examples
+    --------
+    >>> page = "Before.\\n\\n**Old** (`a.csv`)\\n\\n| x |\\n|---|\\n| 1 |\\n\\nAfter."
+    >>> print(refresh(page, [Section("a", "New", ("x",), [(2,)])]))
+    Before.
+    <BLANKLINE>
+    **New** (`a.csv`)
+    <BLANKLINE>
+    | x |
+    |---|
+    | 2 |
+    <BLANKLINE>
+    After.
+    """
+    for section in sections:
+        old = rf"^\*\*[^\n]*\*\* \(`{re.escape(section.name)}\.csv`\)\n\n(\|[^\n]*\n)+"
+        new = section.markdown().replace("\\", r"\\")
+        text = re.sub(old, new, text, flags=re.MULTILINE)
+    return text
 
 
 def _exact(value: object) -> object:
