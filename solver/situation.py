@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from solver.payments import payment_text
+from solver.payments import pay_as_written
 from solver.rules import (
     FORCED_FOLD,
     SHOW,
@@ -37,25 +37,29 @@ from solver.rules import (
     gap_at,
     new_board,
     pull,
-    pull_latest,
     settle,
     spare_chips,
 )
 from solver.setups import Setup
 
 __all__ = [
+    "COLOURS",
     "Event",
     "Facing",
+    "LETTERS",
     "Situation",
     "format_situation",
+    "parse_event",
     "parse_situation",
     "parse_situation_json",
 ]
 
 _TOKEN = re.compile(r"([bw])([0-9]{1,6})(f|F|=([0-9]{1,6}))(@.*)?")
 _FACING = re.compile(r"([bw])([0-9]{1,6})")
-_LETTERS = "bw"
-_COLOURS = ("black", "white")
+LETTERS = "bw"
+"""Colours as written in tokens."""
+COLOURS = ("black", "white")
+"""Colours as people call them."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ class Event:
             suffix = "@" + ",".join(f"{slot + 1}-{chips}" for slot, chips in self.pulls)
         elif self.opponent_pulled is not None:
             suffix = f"@-{self.opponent_pulled}"
-        return f"{_LETTERS[self.colour]}{self.stack}{outcome}{suffix}"
+        return f"{LETTERS[self.colour]}{self.stack}{outcome}{suffix}"
 
 
 class Facing(NamedTuple):
@@ -105,7 +109,7 @@ class Facing(NamedTuple):
     stack: int
 
     def __str__(self) -> str:
-        return f"{_LETTERS[self.colour]}{self.stack}"
+        return f"{LETTERS[self.colour]}{self.stack}"
 
 
 @dataclass(frozen=True)
@@ -174,7 +178,7 @@ def parse_situation(game: Game, *, me: str, history: str = "", facing: str) -> S
     events: list[Event] = []
     for place, token in enumerate(tokens, 1):
         try:
-            events.append(_parse_token(token))
+            events.append(parse_event(token))
         except InputError as error:
             _replay(game, setup, tuple(events), None, tokens)  # an earlier one may be wrong too
             raise InputError(f"history token {place} {token!r}: {error}") from None
@@ -182,7 +186,7 @@ def parse_situation(game: Game, *, me: str, history: str = "", facing: str) -> S
     if not found:
         _replay(game, setup, tuple(events), None, tokens)
         raise InputError(f"facing {facing!r}: write colour and chips, such as w6")
-    faced = Facing(_LETTERS.index(found[1]), int(found[2]))
+    faced = Facing(LETTERS.index(found[1]), int(found[2]))
     _, normal_events = _replay(game, setup, tuple(events), faced, tokens)
     return Situation(game, setup, normal_events, faced)
 
@@ -222,14 +226,14 @@ def format_situation(situation: Situation) -> dict[str, str]:
     }
 
 
-def _parse_token(token: str) -> Event:
+def parse_event(token: str) -> Event:
     """Read one token of a history; messages leave out the token's name."""
     found = _TOKEN.fullmatch(token)
     if not found:
         raise InputError(
             "write colour, chips and outcome (f, F or =number), such as w3=7, b5f or b4=0@9-2,10-1"
         )
-    colour, stack = _LETTERS.index(found[1]), int(found[2])
+    colour, stack = LETTERS.index(found[1]), int(found[2])
     if found[4] is None:
         if found[5] is not None:
             raise InputError("pulls after @ belong to a match, and here somebody folded")
@@ -290,7 +294,7 @@ def _place_tile(
     A number not shown is stood for by the lowest of its colour.
     """
     n = game.num_tiles
-    name = _COLOURS[tile.colour]
+    name = COLOURS[tile.colour]
     there_are = (n + 1 - tile.colour) // 2
     so_far = 1 + sum(event.colour == tile.colour for event in events[:slot])
     if so_far > there_are:
@@ -301,7 +305,7 @@ def _place_tile(
         if number >= n:
             raise InputError(f"tile {number}; tiles are 0-{n - 1}")
         if number % 2 != tile.colour:
-            raise InputError(f"tile {number} is {_COLOURS[number % 2]}, not {name}")
+            raise InputError(f"tile {number} is {COLOURS[number % 2]}, not {name}")
         if number in (event.number for event in events[:slot]):
             raise InputError(f"tile {number} was shown before")
         board.tiles[1, slot] = number
@@ -348,59 +352,14 @@ def _play_event(board: Board, game: Game, slot: int, event: Event) -> Event:
     elif player == 0:
         if event.opponent_pulled is not None:
             raise InputError(f"{stacks}, so I matched: write my pulls as slot-chips")
-        normal = _pay_mine(board, game, slot, event)
+        pulls = pay_as_written(board, game, player, slot, event.pulls)
+        normal = Event(event.colour, event.stack, event.number, pulls=pulls)
     else:
         if event.pulls is not None:
             raise InputError(f"{stacks}, so the opponent matched: write the sum pulled as @-chips")
         normal = _pay_theirs(board, game, slot, event)
     settle(board, slot, -1)
     return normal
-
-
-def _pay_mine(board: Board, game: Game, slot: int, event: Event) -> Event:
-    """Pay my gap as the event says, in place; return the event with default pulls left out."""
-    n = game.num_tiles
-    gap = gap_at(board.chips[0, slot], board.chips[1, slot])
-    winnings = int(board.winnings[0])
-    before = board.chips[0].copy()
-    taken = np.zeros(n, np.int64)
-    for later, chips in event.pulls or ():
-        if later <= slot or later >= n:
-            raise InputError(f"a pull from slot {later + 1}; later slots are {slot + 2}-{n}")
-        if taken[later]:
-            raise InputError(f"two pulls from slot {later + 1}")
-        if not 1 <= chips <= before[later] - 1:
-            raise InputError(
-                f"{chips} chips from slot {later + 1}, which can give 1 to {before[later] - 1}"
-                if before[later] > 1
-                else f"{chips} chips from slot {later + 1}, which has none to spare"
-            )
-        taken[later] = chips
-    total = int(taken.sum())
-    pull_latest(board, 0, slot)
-    default = before - board.chips[0]
-    if event.pulls is None or np.array_equal(taken, default):
-        return Event(event.colour, event.stack, event.number)
-    least = max(0, gap - winnings)
-    if not least <= total <= gap:
-        raise InputError(
-            f"pulls of {total} chips; the gap is {gap} and winnings are {winnings}, "
-            f"so pulls are {least} to {gap}"
-        )
-    if game.pulls == "latest":
-        raise InputError(f"pulls=latest takes {_pull_text(default)}")
-    if game.pulls == "tiles" and total != least:
-        raise InputError(f"pulls of {total} chips; pulls=tiles pays winnings first, then {least}")
-    board.chips[0] = before
-    board.winnings[0] = winnings
-    pull(board, 0, slot, taken)
-    pulls = tuple((later, int(taken[later])) for later in range(n) if taken[later])
-    return Event(event.colour, event.stack, event.number, pulls=pulls)
-
-
-def _pull_text(taken: np.ndarray) -> str:
-    """Return pulls as written after ``@``."""
-    return payment_text(taken) or "nothing: winnings pay"
 
 
 def _pay_theirs(board: Board, game: Game, slot: int, event: Event) -> Event:
