@@ -25,6 +25,7 @@ from solver.advice.posterior import (
     count_remainders,
     filter_remainders,
     list_remainders,
+    list_strategy_setups,
     weigh_setups,
 )
 from solver.advice.reply import VALUE, best_reply
@@ -41,7 +42,6 @@ from solver.rules import (
     classify,
     pull_latest,
 )
-from solver.setups import count_setups, list_setups
 from solver.situation import Situation
 from solver.strategy import (
     EXACT,
@@ -49,13 +49,11 @@ from solver.strategy import (
     FROM_ENDING,
     FROM_NOTHING,
     KEYED,
-    LISTED,
     Strategy,
     check_fits,
     find_infostate,
     make_strategy,
     match_prob,
-    setup_prob,
 )
 
 __all__ = ["ActionValue", "Advice", "query"]
@@ -117,6 +115,8 @@ class Advice:
         How the values were found.
     ci95 : tuple of float or None
         95% confidence interval of the better action's value where it was sampled.
+    lead_ci95 : tuple of float or None
+        The same of what the better action's value is above the other's.
     """
 
     decision: Literal["match", "fold", "none"]
@@ -128,6 +128,7 @@ class Advice:
     visits: int | float | None
     method: str
     ci95: tuple[float, float] | None
+    lead_ci95: tuple[float, float] | None = None
 
     def to_json(self) -> dict[str, object]:
         """Return the fields as plain values for JSON."""
@@ -209,7 +210,7 @@ def query(
             notes.append("the table never met my infostate and answers from a coarser one")
         elif source == FROM_NOTHING:
             notes.append("the table has no answer for my infostate and folds")
-    method, ci95 = "exact", None
+    method, ci95, lead_ci95 = "exact", None, None
     actions: tuple[ActionValue, ...] = ()
     if is_mine:
         if isinstance(posterior, Holdings) and len(posterior.weights) <= EXACT_LIMIT:
@@ -227,6 +228,8 @@ def query(
                 f"sampled: {sharp} posterior, {reply.num_draws} draws, my later decisions {mine}"
             )
             ci95 = _interval(reply.batches[:, best])
+            if kind == CHOICE:
+                lead_ci95 = _interval(reply.batches[:, best] - reply.batches[:, 1 - best])
         actions = _action_values(situation, outcomes, own_probs, kind == CHOICE)
     reason: str | None
     if kind == SHOW:
@@ -246,6 +249,7 @@ def query(
         visits=own_visits,
         method="; ".join([method, *notes]),
         ci95=ci95,
+        lead_ci95=lead_ci95,
     )
 
 
@@ -274,14 +278,9 @@ def _posterior_under(
     decisions: Strategy | None, setups: Strategy, situation: Situation, game: Game
 ) -> Holdings | Remainders:
     """Return the posterior under one reading, as a list where that is short enough."""
-    if setups.setup_kind == LISTED:
-        prior = np.diff(setups.setup_cumulative, prepend=0.0)
-        return weigh_setups(situation, decisions, setups.setup_tiles, setups.setup_chips, prior)
-    if count_setups(game) <= EXACT_LIMIT:
-        tiles, chips = list_setups(game)
-        rows = zip(tiles, chips, strict=True)
-        prior = np.array([setup_prob(setups, *row) for row in rows])
-        return weigh_setups(situation, decisions, tiles, chips, prior)
+    listed = list_strategy_setups(setups, game, EXACT_LIMIT)
+    if listed is not None:
+        return weigh_setups(situation, decisions, *listed)
     if decisions is not None and decisions.decision_kind == EXACT:
         raise InputError(
             f"strategy with a decision for each infostate: in {game.name} it needs listed setups"

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from solver.memoryless import nth_tile, rank_of
 from solver.rules import CHOICE, Board, Game, chips_after_pulls, classify, colour
-from solver.setups import draw_composition, draw_order, list_setups
+from solver.setups import count_setups, draw_composition, draw_order, list_setups
 from solver.situation import Situation
-from solver.strategy import BY_TILE, MEMORYLESS, Strategy, match_prob
+from solver.strategy import BY_TILE, LISTED, MEMORYLESS, Strategy, match_prob, setup_prob
 
 __all__ = [
     "Holdings",
@@ -34,6 +34,7 @@ __all__ = [
     "draw_rest",
     "filter_remainders",
     "list_remainders",
+    "list_strategy_setups",
     "step_prob",
     "weigh_setups",
 ]
@@ -79,6 +80,21 @@ class Remainders(NamedTuple):
     chips_left: NDArray[np.int64]
     tiles: NDArray[np.int64]
     weights: NDArray[np.float64]
+
+
+def list_strategy_setups(setups: Strategy, game: Game, limit: int) -> Holdings | None:
+    """Return a strategy's setups with their probabilities.
+
+    None if they are not listed and the game has more than ``limit``.  Some may have probability 0.
+    """
+    if setups.setup_kind == LISTED:
+        prior = np.diff(setups.setup_cumulative, prepend=0.0)
+        return Holdings(setups.setup_tiles, setups.setup_chips, prior)
+    if count_setups(game) > limit:
+        return None
+    tiles, chips = list_setups(game)
+    prior = np.array([setup_prob(setups, *row) for row in zip(tiles, chips, strict=True)])
+    return Holdings(tiles, chips, prior)
 
 
 def weigh_setups(

@@ -30,9 +30,10 @@ from solver.rules import (
     settle,
     utility,
 )
+from solver.setups import Setup
 from solver.strategy import Strategy, make_strategy, match_prob
 
-__all__ = ["DRAW", "LOSS", "VALUE", "WIN", "best_reply", "copy_board"]
+__all__ = ["DRAW", "LOSS", "VALUE", "WIN", "best_reply", "copy_board", "setup_value"]
 
 VALUE, WIN, DRAW, LOSS = range(4)
 """What an outcome consists of: my utility, and the probabilities of winning, drawing, losing."""
@@ -82,6 +83,18 @@ def best_reply(
     problem.weights[slot] = holdings.weights
     _best_from(problem._replace(num_pulled=int(board.pulled[1].sum())), slot, len(holdings.weights))
     return problem.outcomes[slot].copy()
+
+
+def setup_value(strategy: Strategy, setup: Setup, holdings: Holdings) -> float:
+    """Return my utility if I place ``setup`` and play as well as possible.
+
+    ``holdings`` are the opponent's setups as placed, with their probabilities.
+    """
+    problem = _new_problem(_as_compiled(strategy), len(setup.tiles), holdings)
+    problem.boards.tiles[0, 0], problem.boards.chips[0, 0] = setup.tiles, setup.chips
+    problem.ids[0] = np.arange(len(holdings.weights))
+    problem.weights[0] = holdings.weights
+    return _best_from(problem, 0, len(holdings.weights))[VALUE]
 
 
 def _as_compiled(strategy: Strategy) -> Strategy:
