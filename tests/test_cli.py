@@ -20,6 +20,11 @@ from solver.rules import Game
 from solver.table import load_checkpoint, load_table, read_manifest, save_unfinished
 
 SETUP = "8:4,3:1,9:6,0:1,2:3,7:5,1:1,4:4,5:2,6:3"
+GAMES = """# 3x6
+1:1,2:3,0:2 0:3,1:1,2:2 b3F w1=1 b2=2
+
+0:3,2:2,1:1 2:3,1:2,0:1 b3=2 w2=1 b1=0  # nobody had a choice
+"""
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +58,10 @@ def home(tmp_path_factory) -> Path:
     (folder / "mine" / "notes.txt").write_text("keep me")
     (folder / "bad.json").write_text('{"me": 3}')
     (folder / "no.json").write_text("{")
+    (folder / "games.txt").write_text(GAMES)
+    (folder / "wrong.txt").write_text(GAMES.replace("b3=2 w2=1", "b3=2 w2f"))
+    (folder / "short.txt").write_text(GAMES.replace(" b2=2", ""))
+    (folder / "binary").write_bytes(b"\xff\xfe\x00")
     return folder
 
 
@@ -161,6 +170,21 @@ BAD = [
     (["query", "--situation", "bad.json"], "me"),
     (["query", "--situation", "no.json"], "JSON"),
     (["query", "--situation", "nowhere.json"], r"nowhere\.json"),
+    (["review"], "Missing argument"),
+    (["review", "nowhere.txt", "results/local/3x6"], r"nowhere\.txt"),
+    (["review", "mine", "results/local/3x6"], "mine"),
+    (["review", "binary", "results/local/3x6"], "binary: not a text file"),
+    (["review", "no.json", "results/local/3x6"], "line 1: not JSON"),
+    (["review", "bad.json", "results/local/3x6"], "line 1, game 1: setups"),
+    (["review", "games.txt", "results/local/3x6", "--player", "3"], "--player"),
+    (["review", "games.txt"], "line 2: player 1: setup .*slot 4 is not placed"),
+    (["review", "games.txt", "nowhere"], "nowhere: no such table"),
+    (["review", "games.txt", "results/local/3x6", "--game", "4x8"], "4x8.*3x6"),
+    (
+        ["review", "wrong.txt", "results/local/3x6"],
+        r"line 4: move 2 'w2f': stacks 2 v 2 .*; allowed here: w2=1 \(equal stacks\)",
+    ),
+    (["review", "short.txt", "results/local/3x6"], "line 2: 2 moves.*3; allowed next: b2=2"),
     (["setup", "results/local/3x6", "--partial", "0:1,0:1"], "0 is placed twice"),
     (["setup", "results/local/3x6", "--partial", "0:9"], "9 chips"),
     (["setup", "results/local/3x6", "-n", "0"], "--n"),
@@ -547,6 +571,70 @@ def test_query_on_an_exact_table_is_exact(home):
     for row in data["actions"]:
         assert row["win"] + row["draw"] + row["loss"] == pytest.approx(1)
         assert row["value"] == pytest.approx(row["win"] - row["loss"])
+
+
+def test_review_answers_in_json_and_sums_up(home):
+    data = answer(home, "review", "games.txt", "results/local/3x6")
+    assert {"game", "table", "player", "seed", "is_complete", "games", "summary"} == data.keys()
+    first, second = data["games"]
+    assert [first["line"], second["line"]] == [2, 4]
+    assert first["winnings"] == [6, 6]
+    assert second["decisions"] == []
+    places = [(row["slot"], row["player"], row["played"]) for row in first["decisions"]]
+    assert places == [(1, 1, "fold"), (2, 2, "match")]
+    for row in first["decisions"]:
+        values = {action["action"]: action["value"] for action in row["actions"]}
+        assert row["loss"] == pytest.approx(max(values.values()) - values[row["played"]])
+        assert row["best"] == max(values, key=lambda name: values[name])
+        assert sum(row["opponent_tile"].values()) == pytest.approx(1)
+        assert row["method"].startswith("exact")
+        assert row["loss_ci95"] is None
+    asked = answer(
+        home, "query", "results/local/3x6", "--me", "1:1,2:3,0:2", "--history", "", "--facing", "b3"
+    )
+    assert first["decisions"][0]["actions"] == asked["actions"]
+    assert first["losses"]["1"] == first["decisions"][0]["loss"]
+    for row in first["setups"]:
+        assert row["share_worse"] + row["share_better"] <= 1 + 1e-9
+        assert row["method"].startswith("exact")
+    summary = data["summary"]
+    assert (summary["games"], summary["decisions"]) == (2, 2)
+    assert summary["players"][0]["loss"] == first["losses"]["1"]
+    assert summary["worst"][0]["line"] == 2
+    only = answer(home, "review", "games.txt", "results/local/3x6", "--player", "2")
+    assert [row["player"] for row in only["games"][0]["decisions"]] == [2]
+
+
+def test_review_reads_json_and_prints_for_people(home, tmp_path):
+    data = answer(home, "review", "games.txt", "results/local/3x6")
+    games = []
+    for one in data["games"]:
+        first, second, moves = one["record"].split(" ", 2)
+        games.append({"setups": [first, second], "moves": moves})
+    (tmp_path / "games.json").write_text(json.dumps(games))
+    again = answer(home, "review", str(tmp_path / "games.json"), "results/local/3x6")
+    assert [one["losses"] for one in again["games"]] == [one["losses"] for one in data["games"]]
+    code, out, err = run_in(home, "review", "games.txt", "results/local/3x6", "--quiet")
+    assert (code, err) == (0, "")
+    assert "line 2" in out
+    assert "2 games" in out
+    (tmp_path / "many.txt").write_text("0:3,2:2,1:1 2:3,1:2,0:1 b3=2 w2=1 b1=0\n" * 11)
+    code, out, _ = run_in(home, "review", str(tmp_path / "many.txt"), "results/local/3x6", "-q")
+    assert code == 0
+    assert "11 games" in out
+    assert "line 2" not in out
+
+
+def test_review_of_the_readme_is_a_game(home, tmp_path):
+    text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    line = re.search(r"cat > games\.txt <<END\n(.*?)\nEND", text, flags=re.S)[1]
+    (tmp_path / "games.txt").write_text(line)
+    data = answer(home, "review", str(tmp_path / "games.txt"), "--seed", "3")
+    assert data["game"] == "10x30"
+    assert data["games"][0]["winnings"] == [34, 26]
+    for row in data["games"][0]["setups"]:
+        assert row["ci95"][0] < row["value"] < row["ci95"][1]
+        assert row["method"].startswith("sampled")
 
 
 def test_exported_parquet_is_a_table(home, tmp_path):

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from solver.cli import advising, environments, estimating, judging, solving, tables
+from solver.cli import advising, environments, estimating, judging, reviewing, solving, tables
 from solver.cli.common import compile_notice
 from solver.rules import InputError
 
@@ -24,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for part in (solving, estimating, judging, advising, tables, environments):
+for part in (solving, estimating, judging, advising, reviewing, tables, environments):
     part.register(app)
 
 
