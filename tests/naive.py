@@ -256,36 +256,80 @@ def best_response(
     if that is another rule.  Positions that the player cannot tell apart are kept
     together; they get one choice.
     """
-    fixed = {1 - player: strategy}
     decisions: dict[Infostate, int] = {}
-    own = own_pulls or pulls
-
-    def value(positions: list[tuple[State, float]]) -> float:
-        total = 0.0
-        groups = defaultdict(list)
-        for position, prob in positions:
-            for state, chance in outcomes(position, prob, fixed, pulls):
-                if is_over(state):
-                    total += payoff(state, player, objective) * chance
-                else:
-                    groups[infostate(state, player)].append((state, chance))
-        for info, group in groups.items():
-            values = [
-                value([(play(s, choices(s, own)[number]), p) for s, p in group])
-                for number in range(len(choices(group[0][0], own)))
-            ]
-            decisions[info] = values.index(max(values))
-            total += max(values)
-        return total
+    rules = (objective, pulls, own_pulls or pulls)
 
     def begin(mine: Setup, theirs: Setup) -> State:
         return start(mine, theirs) if player == 0 else start(theirs, mine)
 
     values = {
-        mine: value([(begin(mine, theirs), prob) for theirs, prob in strategy.setups.items()])
+        mine: best_value(
+            [(begin(mine, theirs), prob) for theirs, prob in strategy.setups.items()],
+            strategy,
+            player,
+            rules,
+            decisions,
+        )
         for mine in all_setups
     }
     return max(values.values()), values, decisions
+
+
+def by_infostate(
+    positions: list[tuple[State, float]], strategy: Strategy, player: int, pulls: str
+) -> tuple[list[tuple[State, float]], dict[Infostate, list[tuple[State, float]]]]:
+    """Play on to the player's next decision: the ends, and what each infostate may be."""
+    ends, groups = [], defaultdict(list)
+    for position, prob in positions:
+        for state, chance in outcomes(position, prob, {1 - player: strategy}, pulls):
+            if is_over(state):
+                ends.append((state, chance))
+            else:
+                groups[infostate(state, player)].append((state, chance))
+    return ends, groups
+
+
+def choice_values(
+    group: list[tuple[State, float]],
+    strategy: Strategy,
+    player: int,
+    rules: tuple[str, str, str],
+    decisions: dict[Infostate, int],
+) -> list[float]:
+    """The player's utility times probability for each choice at an infostate.
+
+    ``rules`` are the objective, the opponent's and the player's own rule for paying; the best of
+    the choices after this one are noted in ``decisions``.
+    """
+    own = rules[2]
+    return [
+        best_value(
+            [(play(s, choices(s, own)[number]), p) for s, p in group],
+            strategy,
+            player,
+            rules,
+            decisions,
+        )
+        for number in range(len(choices(group[0][0], own)))
+    ]
+
+
+def best_value(
+    positions: list[tuple[State, float]],
+    strategy: Strategy,
+    player: int,
+    rules: tuple[str, str, str],
+    decisions: dict[Infostate, int],
+) -> float:
+    """The player's best utility times probability from positions with one own setup."""
+    objective, pulls, _ = rules
+    ends, groups = by_infostate(positions, strategy, player, pulls)
+    total = sum(payoff(state, player, objective) * prob for state, prob in ends)
+    for info, group in groups.items():
+        values = choice_values(group, strategy, player, rules, decisions)
+        decisions[info] = values.index(max(values))
+        total += max(values)
+    return total
 
 
 # ------------------------------------------------------------------------------------------- CFR
