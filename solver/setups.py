@@ -31,6 +31,7 @@ __all__ = [
     "draw_setup",
     "draw_uniform",
     "encode_setup",
+    "list_compositions",
     "list_setups",
 ]
 
@@ -134,11 +135,23 @@ def list_setups(game: Game) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return all setups in numbered order as ``(tiles, chips)``, int64 of shape (setups, N)."""
     n, c = game.num_tiles, game.num_chips
     orders = np.array(list(itertools.permutations(range(n))), np.int64)
-    cuts = np.array(list(itertools.combinations(range(1, c), n - 1)), np.int64)
-    cuts = cuts.reshape(math.comb(c - 1, n - 1), n - 1)
-    edges = np.hstack([np.zeros((len(cuts), 1), np.int64), cuts, np.full((len(cuts), 1), c)])
-    compositions = np.diff(edges, axis=1)
+    compositions = list_compositions(c, n)
     return np.repeat(orders, len(compositions), axis=0), np.tile(compositions, (len(orders), 1))
+
+
+def list_compositions(total: int, num_parts: int) -> NDArray[np.int64]:
+    """Return all ways to split ``total`` into positive parts, int64 of shape (ways, parts).
+
+    Examples
+    --------
+    >>> list_compositions(4, 2).tolist()
+    [[1, 3], [2, 2], [3, 1]]
+    """
+    ways = math.comb(total - 1, num_parts - 1)
+    cuts = np.array(list(itertools.combinations(range(1, total), num_parts - 1)), np.int64)
+    cuts = cuts.reshape(ways, num_parts - 1)
+    edges = np.hstack([np.zeros((ways, 1), np.int64), cuts, np.full((ways, 1), total)])
+    return np.diff(edges, axis=1)
 
 
 def encode_setup(setup: Setup, game: Game) -> int:

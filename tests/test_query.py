@@ -474,7 +474,10 @@ def test_advice_has_the_promised_fields_when_written_as_json():
         "visits",
         "method",
         "ci95",
+        "opponent",
+        "observed",
     ]
+    assert (written["opponent"], written["observed"]) == ("table", None)
     assert list(written["actions"][0]) == [
         "action",
         "pulls",

@@ -7,18 +7,23 @@ exact best response from here on; else they are sampled.  See :mod:`solver.advic
 
 Where the strategy never does what the opponent did, the posterior is taken over the strategy's
 setups without regard to its decisions; if no such setup fits either, over all setups that fit.
+
+The opponent may play another strategy than mine, and place setups seen of it before; see
+:mod:`solver.advice.opponent`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from solver.abstraction import decision_key
+from solver.advice.mixture import Posterior, mix_posteriors, tile_probs
+from solver.advice.opponent import TABLE, Observed, Opponent
 from solver.advice.posterior import (
     Holdings,
     Remainders,
@@ -117,6 +122,11 @@ class Advice:
         95% confidence interval of the better action's value where it was sampled.
     lead_ci95 : tuple of float or None
         The same of what the better action's value is above the other's.
+    opponent : str
+        Name of the opponent that was assumed; ``table`` for the strategy itself.
+    observed : dict of str to float or None
+        Where setups seen before count: ``setups``, how many; ``prior``, how many the strategy
+        counts for; and ``probability``, how likely the opponent's setup now is one of them.
     """
 
     decision: Literal["match", "fold", "none"]
@@ -128,6 +138,8 @@ class Advice:
     visits: int | float | None
     method: str
     ci95: tuple[float, float] | None
+    opponent: str
+    observed: dict[str, float] | None
     lead_ci95: tuple[float, float] | None = None
 
     def to_json(self) -> dict[str, object]:
@@ -145,6 +157,8 @@ class Advice:
             "visits": self.visits,
             "method": self.method,
             "ci95": None if self.ci95 is None else list(self.ci95),
+            "opponent": self.opponent,
+            "observed": self.observed,
         }
 
 
@@ -153,20 +167,23 @@ def query(
     situation: Situation,
     game: Game,
     *,
+    opponent: Opponent | None = None,
     samples: int = 20_000,
     seed: int = 0,
     visits: NDArray[np.int64] | NDArray[np.float64] | None = None,
 ) -> Advice:
-    """Return advice for a situation against an opponent who plays ``strategy``.
+    """Return advice for a situation to a player of ``strategy``.
 
     Parameters
     ----------
     strategy : Strategy
-        The opponent's.
+        Mine: where values are sampled, what my later decisions are when nothing better was learned.
     situation : Situation
         Mine, in ``game``.
     game : Game
         With ``pulls='latest'``.
+    opponent : Opponent, optional
+        What the opponent plays; left out, ``strategy`` as well.
     samples : int
         Draws of what the opponent holds, where that cannot be listed.
     seed : int
@@ -188,17 +205,25 @@ def query(
     >>> advice = query(make_bot("bot:random", game), situation, game)
     >>> advice.decision, [(a.action, a.value) for a in advice.actions]
     ('fold', [('fold', 0.0), ('match', -1.0)])
+    >>> caller = Opponent("bot:caller", make_bot("bot:caller", game))
+    >>> advice = query(make_bot("bot:random", game), situation, game, opponent=caller)
+    >>> advice.opponent, advice.known
+    ('bot:caller', False)
     """
     if game.pulls != "latest":
         raise InputError(f"pulls {game.pulls!r}: advice is given for latest")
     if situation.game != game:
         raise InputError(f"situation of {situation.game}: {game} was asked for")
-    check_fits(strategy, game)
+    if opponent is None:
+        opponent = Opponent(TABLE, strategy)
+    for one in (strategy, opponent.strategy):
+        check_fits(one, game)
     if samples < 1:
         raise InputError(f"samples {samples}: draw at least 1")
     board = situation.board()
     slot = situation.slot
-    posterior, setups, notes = _find_posterior(strategy, situation, game)
+    found = _find_posterior(opponent, situation, game)
+    posterior, notes = found.posterior, [found.note] if found.note else []
     kind, player = classify(board, slot)
     is_mine = player == 0
     own_probs, own_visits = np.array([1.0, 0.0]), None
@@ -214,16 +239,23 @@ def query(
     actions: tuple[ActionValue, ...] = ()
     if is_mine:
         if isinstance(posterior, Holdings) and len(posterior.weights) <= EXACT_LIMIT:
-            outcomes = best_reply(strategy, board, slot, posterior)
+            outcomes = best_reply(opponent.strategy, board, slot, posterior)
         else:
             rng = np.random.default_rng(seed)
             reply = sampled_reply(
-                strategy, setups, board, slot, posterior, samples=samples, rng=rng
+                opponent.strategy,
+                found.setups,
+                board,
+                slot,
+                posterior,
+                samples=samples,
+                rng=rng,
+                own=strategy,
             )
             outcomes = reply.outcomes
             best = int(outcomes[:, VALUE].argmax()) if kind == CHOICE else FOLD
             mine = "learned on separate draws" if reply.is_learned[best] else "the table's own"
-            sharp = "nearly exact" if len(strategy.fine_keys) else "exact"
+            sharp = "nearly exact" if len(opponent.strategy.fine_keys) else "exact"
             method = (
                 f"sampled: {sharp} posterior, {reply.num_draws} draws, my later decisions {mine}"
             )
@@ -250,28 +282,54 @@ def query(
         method="; ".join([method, *notes]),
         ci95=ci95,
         lead_ci95=lead_ci95,
+        opponent=opponent.name,
+        observed=_observed_json(opponent.observed, found.share),
     )
 
 
-def _find_posterior(
-    strategy: Strategy, situation: Situation, game: Game
-) -> tuple[Holdings | Remainders, Strategy, list[str]]:
-    """Return what the opponent may hold, the setups it was drawn from, and what had to be assumed.
+class _Found(NamedTuple):
+    """What the opponent may hold, and how that was found."""
 
-    The first of three readings that leaves anything possible: the strategy, its setups alone, all
-    setups alike.
+    posterior: Posterior
+    setups: Strategy  # what setups that are not listed were drawn from
+    share: float  # probability that its setup is one of those observed
+    note: str | None  # what had to be assumed
+
+
+def _find_posterior(opponent: Opponent, situation: Situation, game: Game) -> _Found:
+    """Return what the opponent may hold.
+
+    By the first of three readings that leaves anything possible: what the opponent is said to
+    play, its setups alone, all setups alike.
     """
+    plays = opponent.strategy
     uniform = make_strategy(game.num_tiles, game.num_chips, game.is_win)
-    readings = (
-        (strategy, strategy, None),
-        (None, strategy, "the opponent did what the table never does: its decisions were ignored"),
-        (None, uniform, "the table never sets up like this: all setups that fit were used alike"),
-    )
-    for decisions, setups, note in readings:
-        posterior = _posterior_under(decisions, setups, situation, game)
+    who = "the table" if opponent.name == TABLE else opponent.name
+    ignored = f"the opponent did what {who} never does: its decisions were ignored"
+    unlike = f"{who} never sets up like this: all setups that fit were used alike"
+    for decisions, setups, observed, note in (
+        (plays, plays, opponent.observed, None),
+        (None, plays, opponent.observed, ignored),
+        (None, uniform, None, unlike),
+    ):
+        drawn = _posterior_under(decisions, setups, situation, game)
+        posterior: Posterior = drawn
+        share = 0.0
+        if observed is not None:
+            seen = weigh_setups(
+                situation, decisions, observed.tiles, observed.chips, observed.probs
+            )
+            posterior, share = mix_posteriors(drawn, seen, observed.share)
         if len(posterior.weights):
-            return posterior, setups, [note] if note else []
+            return _Found(posterior, setups, share, note)
     raise AssertionError("a situation that was read fits some setup")
+
+
+def _observed_json(observed: Observed | None, share: float) -> dict[str, float] | None:
+    """Return what the answer says of observed setups."""
+    if observed is None:
+        return None
+    return {"setups": observed.total, "prior": observed.prior, "probability": share}
 
 
 def _posterior_under(
@@ -293,13 +351,10 @@ def _posterior_under(
     return remainders
 
 
-def _tile_probs(posterior: Holdings | Remainders, situation: Situation) -> dict[int, float]:
+def _tile_probs(posterior: Posterior, situation: Situation) -> dict[int, float]:
     """Return the probability of each number that the faced tile can be."""
     seen = {event.number for event in situation.events}
-    tiles = posterior.tiles
-    if isinstance(posterior, Holdings):
-        tiles = tiles[:, situation.slot]
-    probs = np.bincount(tiles, posterior.weights, situation.game.num_tiles)
+    probs = tile_probs(posterior, situation.slot, situation.game.num_tiles)
     candidates = range(situation.facing.colour, situation.game.num_tiles, 2)
     return {tile: float(probs[tile]) for tile in candidates if tile not in seen}
 

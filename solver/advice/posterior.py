@@ -54,11 +54,14 @@ class Holdings(NamedTuple):
         Chips in the current and later slots as they stand now.
     weights : ndarray of float64, shape (holdings,)
         Probabilities, all positive, that sum to 1.
+    evidence : float
+        Probability of what was seen of the opponent before it was seen; 0 if the list is empty.
     """
 
     tiles: NDArray[np.int64]
     chips: NDArray[np.int64]
     weights: NDArray[np.float64]
+    evidence: float = 1.0
 
 
 class Remainders(NamedTuple):
@@ -74,12 +77,15 @@ class Remainders(NamedTuple):
         The current tile.
     weights : ndarray of float64, shape (states,)
         Probabilities, all positive, that sum to 1.
+    evidence : float
+        Probability of what was seen of the opponent before it was seen; 0 if there is no state.
     """
 
     masks: NDArray[np.int64]
     chips_left: NDArray[np.int64]
     tiles: NDArray[np.int64]
     weights: NDArray[np.float64]
+    evidence: float = 1.0
 
 
 def list_strategy_setups(setups: Strategy, game: Game, limit: int) -> Holdings | None:
@@ -94,7 +100,7 @@ def list_strategy_setups(setups: Strategy, game: Game, limit: int) -> Holdings |
         return None
     tiles, chips = list_setups(game)
     prior = np.array([setup_prob(setups, *row) for row in zip(tiles, chips, strict=True)])
-    return Holdings(tiles, chips, prior)
+    return Holdings(tiles, chips, prior / prior.sum())  # stored numbers are rounded
 
 
 def weigh_setups(
@@ -115,7 +121,7 @@ def weigh_setups(
     tiles, chips : ndarray of int64, shape (setups, N)
         Setups as placed.
     prior : ndarray of float64, shape (setups,)
-        Their probabilities, up to a factor.
+        Their probabilities; up to a factor if ``evidence`` does not matter.
 
     Returns
     -------
@@ -133,7 +139,8 @@ def weigh_setups(
     pulled = int(board.pulled[1].sum())
     now = np.array(chips[kept])
     _apply_pulls(now, situation.slot, pulled)
-    return Holdings(np.array(tiles[kept]), now, _normalised(weights[kept]))
+    found = weights[kept]
+    return Holdings(np.array(tiles[kept]), now, _normalised(found), float(found.sum()))
 
 
 def filter_remainders(
@@ -180,7 +187,7 @@ def filter_remainders(
     masks, chips_left, tiles, found = (
         np.concatenate(column) for column in zip(*parts, strict=True)
     )
-    return Remainders(masks, chips_left, tiles, _normalised(found))
+    return Remainders(masks, chips_left, tiles, _normalised(found), float(found.sum()))
 
 
 def count_remainders(remainders: Remainders, setups: Strategy) -> int:
@@ -202,7 +209,7 @@ def list_remainders(remainders: Remainders, situation: Situation, setups: Strate
     num_left = n - 1 - slot
     board = situation.boards()[-1]
     tiles, chips, weights = [], [], []
-    for mask, chips_left, tile, weight in zip(*remainders, strict=True):
+    for mask, chips_left, tile, weight in zip(*remainders[:4], strict=True):
         left = np.array([t for t in range(n) if mask >> t & 1], np.int64)
         ranks, stacks = np.zeros((1, 0), np.int64), np.zeros((1, 0), np.int64)
         if num_left and setups.setup_kind == BY_TILE:
@@ -225,7 +232,12 @@ def list_remainders(remainders: Remainders, situation: Situation, setups: Strate
     all_chips[:, : slot + 1] = board.chips[1, : slot + 1]
     probs = np.concatenate(weights)
     kept = probs > 0
-    return Holdings(np.concatenate(tiles)[kept], all_chips[kept], _normalised(probs[kept]))
+    return Holdings(
+        np.concatenate(tiles)[kept],
+        all_chips[kept],
+        _normalised(probs[kept]),
+        remainders.evidence,
+    )
 
 
 def _normalised(weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -33,7 +33,7 @@ from solver.rules import (
 from solver.setups import Setup
 from solver.strategy import Strategy, make_strategy, match_prob
 
-__all__ = ["DRAW", "LOSS", "VALUE", "WIN", "best_reply", "copy_board", "setup_value"]
+__all__ = ["DRAW", "LOSS", "VALUE", "WIN", "as_compiled", "best_reply", "copy_board", "setup_value"]
 
 VALUE, WIN, DRAW, LOSS = range(4)
 """What an outcome consists of: my utility, and the probabilities of winning, drawing, losing."""
@@ -76,7 +76,7 @@ def best_reply(
         Zeros for an action that the slot does not allow.
     """
     n = board.shown.shape[0]
-    problem = _new_problem(_as_compiled(strategy), n, holdings)
+    problem = _new_problem(as_compiled(strategy), n, holdings)
     for part, whole in zip(board, problem.boards, strict=True):
         whole[slot] = part
     problem.ids[slot] = np.arange(len(holdings.weights))
@@ -90,14 +90,14 @@ def setup_value(strategy: Strategy, setup: Setup, holdings: Holdings) -> float:
 
     ``holdings`` are the opponent's setups as placed, with their probabilities.
     """
-    problem = _new_problem(_as_compiled(strategy), len(setup.tiles), holdings)
+    problem = _new_problem(as_compiled(strategy), len(setup.tiles), holdings)
     problem.boards.tiles[0, 0], problem.boards.chips[0, 0] = setup.tiles, setup.chips
     problem.ids[0] = np.arange(len(holdings.weights))
     problem.weights[0] = holdings.weights
     return _best_from(problem, 0, len(holdings.weights))[VALUE]
 
 
-def _as_compiled(strategy: Strategy) -> Strategy:
+def as_compiled(strategy: Strategy) -> Strategy:
     """Return the strategy with the number types and array layouts that the kernel was made for."""
     compiled = strategy._asdict()
     for name, like in make_strategy(1, 1, True)._asdict().items():

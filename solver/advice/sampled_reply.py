@@ -3,11 +3,12 @@
 For games whose holdings cannot be listed.  My later decisions are looked up in a small table over
 (slot, candidates below and above my tile, opponent's stack, lead), learned on draws of its own: at
 each of my decisions along a game both actions are played out with the same luck, and the better
-mean wins.  Where the table has too few draws I play as the strategy does.  Which of the two,
-learned or the strategy's own, earns more after an action is settled on further draws, and the
-values come from a last batch that neither step has seen.  So a value is that of a way to play that
-exists, and on average never above that of the best one.  Naming the better of two actions by these
-values is one more choice: in a close call its value is a little high.
+mean wins.  Where the table has too few draws I play as my own strategy does, which need not be the
+opponent's.  Which of the two, learned or my strategy's own, earns more after an action is settled
+on further draws, and the values come from a last batch that neither step has seen.  So a value is
+that of a way to play that exists, and on average never above that of the best one.  Naming the
+better of two actions by these values is one more choice: in a close call its value is a little
+high.
 
 Takes ``pulls='latest'``; I am player 0.
 """
@@ -21,8 +22,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from solver.abstraction import candidates_of, lead_step, step_of
+from solver.advice.mixture import Mixture, Posterior
 from solver.advice.posterior import Holdings, Remainders, draw_rest, place_set
-from solver.advice.reply import DRAW, LOSS, VALUE, WIN, copy_board
+from solver.advice.reply import DRAW, LOSS, VALUE, WIN, as_compiled, copy_board
 from solver.rules import (
     CHOICE,
     FOLD,
@@ -52,7 +54,7 @@ class SampledReply(NamedTuple):
     batches : ndarray of float64, shape (batches, 2)
         Mean utility of each action in each batch.
     is_learned : ndarray of bool, shape (2,)
-        Whether my decisions after each action are the learned ones, else the strategy's own.
+        Whether my decisions after each action are the learned ones, else my strategy's own.
     num_draws : int
         Draws that the values come from.
     """
@@ -66,13 +68,14 @@ class SampledReply(NamedTuple):
 class _Draws(NamedTuple):
     """What the playouts draw from and play by."""
 
-    strategy: Strategy  # decides for the opponent, and for me where nothing was learned
+    strategy: Strategy  # decides for the opponent
+    own: Strategy  # decides for me where nothing was learned
     setups: Strategy  # drew the opponent's setup
-    cumulative: NDArray[np.float64]  # (states,), running sums of weights
-    masks: NDArray[np.int64]  # (states,), or empty where whole holdings are listed
+    cumulative: NDArray[np.float64]  # (states + holdings,), running sums of weights, states first
+    masks: NDArray[np.int64]  # (states,)
     chips_left: NDArray[np.int64]
     faced: NDArray[np.int64]
-    tiles: NDArray[np.int64]  # (holdings, N), or empty
+    tiles: NDArray[np.int64]  # (holdings, N)
     chips: NDArray[np.int64]
     lean: NDArray[np.float64]  # (reply keys,): sum of match less fold values in my decisions
     visits: NDArray[np.int64]  # (reply keys,)
@@ -89,53 +92,72 @@ def sampled_reply(
     setups: Strategy,
     board: Board,
     slot: int,
-    posterior: Remainders | Holdings,
+    posterior: Posterior,
     *,
     samples: int,
     rng: np.random.Generator,
+    own: Strategy | None = None,
 ) -> SampledReply:
     """Estimate what each action is worth if I play on by the better of two ways.
 
     Parameters
     ----------
     strategy : Strategy
-        What the opponent's decisions follow, and one of the two ways for mine.
+        What the opponent's decisions follow.
     setups : Strategy
         What the opponent's setup was drawn from; not used where ``posterior`` is a list.
     board : Board
         The situation, with me as player 0 in an open ``slot`` where I decide or must fold.
-    posterior : Remainders or Holdings
+    posterior : Remainders, Holdings or Mixture
         What the opponent may hold.
     samples : int
         Draws in all: 4 in 10 to learn on, 1 to choose by, 5 to value.
     rng : Generator
         Random numbers.
+    own : Strategy, optional
+        One of the two ways for my decisions; left out, ``strategy``.
     """
     n = board.shown.shape[0]
-    none, no_rows = np.zeros(0, np.int64), np.zeros((0, n), np.int64)
     candidates = (n + 1) // 2 + 1
     num_keys = n * candidates * candidates * _STACK_STEPS * _LEAD_STEPS
-    if isinstance(posterior, Remainders):
-        sources = (posterior.masks, posterior.chips_left, posterior.tiles, no_rows, no_rows)
-    else:
-        sources = (none, none, none, posterior.tiles, posterior.chips)
-    cumulative = np.cumsum(posterior.weights)
+    remainders, holdings = _split(posterior, n)
     learned = np.zeros(num_keys), np.zeros(num_keys, np.int64)
-    draws = _Draws(strategy, setups, cumulative, *sources, *learned)
+    draws = _Draws(
+        as_compiled(strategy),
+        as_compiled(strategy if own is None else own),
+        as_compiled(setups),
+        np.cumsum(posterior.weights),
+        remainders.masks,
+        remainders.chips_left,
+        remainders.tiles,
+        holdings.tiles,
+        holdings.chips,
+        *learned,
+    )
     learning, choosing = max(samples * 4 // 10, 1), max(samples // 10, 1)
     num_each = max((samples - learning - choosing) // NUM_BATCHES, 1)
     both, neither = np.ones(2, np.bool_), np.zeros(2, np.bool_)
     _run_draws(draws, board, slot, learning, rng, True, both, np.zeros((2, 4)))
-    own, learned_way = np.zeros((2, 4)), np.zeros((2, 4))
-    _run_draws(draws, board, slot, choosing, rng, False, neither, own)
+    own_way, learned_way = np.zeros((2, 4)), np.zeros((2, 4))
+    _run_draws(draws, board, slot, choosing, rng, False, neither, own_way)
     _run_draws(draws, board, slot, choosing, rng, False, both, learned_way)
-    is_learned = learned_way[:, VALUE] > own[:, VALUE]
+    is_learned = learned_way[:, VALUE] > own_way[:, VALUE]
     batches = np.zeros((NUM_BATCHES, 2, 4))
     for batch in batches:
         _run_draws(draws, board, slot, num_each, rng, False, is_learned, batch)
     return SampledReply(
         batches.mean(axis=0), batches[:, :, VALUE].copy(), is_learned, num_each * NUM_BATCHES
     )
+
+
+def _split(posterior: Posterior, num_tiles: int) -> tuple[Remainders, Holdings]:
+    """Return both kinds of what may be held, one of them maybe empty."""
+    if isinstance(posterior, Mixture):
+        return posterior.remainders, posterior.holdings
+    none, no_rows = np.zeros(0, np.int64), np.zeros((0, num_tiles), np.int64)
+    if isinstance(posterior, Remainders):
+        return posterior, Holdings(no_rows, no_rows, np.zeros(0))
+    return Remainders(none, none, none, np.zeros(0)), posterior
 
 
 @njit(cache=True, nogil=True)
@@ -161,9 +183,10 @@ def _draw_holding(draws, rng, target, board, slot):
     n = board.shown.shape[0]
     state = np.searchsorted(draws.cumulative, target * draws.cumulative[-1], side="right")
     state = min(state, draws.cumulative.shape[0] - 1)
-    if draws.tiles.shape[0]:
-        board.tiles[1] = draws.tiles[state]
-        board.chips[1, slot:] = draws.chips[state, slot:]
+    row = state - draws.masks.shape[0]
+    if row >= 0:
+        board.tiles[1] = draws.tiles[row]
+        board.chips[1, slot:] = draws.chips[row, slot:]
         return
     place_set(board, slot, draws.masks[state], draws.faced[state])
     later_tiles = board.tiles[1, slot + 1 :]
@@ -194,7 +217,7 @@ def _choose(draws, board, slot, player, luck, use_learned):
         key = _reply_key(board, slot, draws.strategy.num_chips)
         if draws.visits[key] >= _MIN_VISITS:
             return MATCH if draws.lean[key] > 0.0 else FOLD
-    prob, _ = match_prob(draws.strategy, board, slot, player)
+    prob, _ = match_prob(draws.own if player == 0 else draws.strategy, board, slot, player)
     return MATCH if luck[slot] < prob else FOLD
 
 
