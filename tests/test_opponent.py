@@ -28,6 +28,7 @@ from solver.advice.sampled_reply import sampled_reply
 from solver.bots import BOTS, make_bot
 from solver.judge import best_response
 from solver.memoryless import row_starts
+from solver.places import EMPTY
 from solver.rules import Game, InputError
 from solver.setups import Setup, draw_setup, list_setups
 from solver.situation import Event, Facing, Situation, parse_situation
@@ -362,6 +363,15 @@ def test_answers_of_the_full_game_are_probabilities(full_strategy, seed, slots, 
     if name == "seen":
         assert advice.observed is not None
         assert 0 < advice.observed["probability"] <= 1
+
+
+def test_answer_says_when_fine_keys_make_the_posterior_nearly_exact(full_strategy):
+    fine = full_strategy._replace(fine_keys=np.full(4, EMPTY), fine_match=np.zeros(4))
+    situation = some_situations(FULL, full_strategy, 1, least_slot=8)[0]
+    bot = Opponent("bot:random", make_bot("bot:random", FULL))
+    assert query(fine, situation, FULL).method == "exact for a nearly exact posterior"
+    assert query(full_strategy, situation, FULL).method == "exact"
+    assert query(fine, situation, FULL, opponent=bot).method == "exact"
 
 
 def test_setup_seen_before_is_recognised_in_the_full_game(full_strategy):

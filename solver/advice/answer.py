@@ -47,6 +47,7 @@ from solver.rules import (
     classify,
     pull_latest,
 )
+from solver.setups import count_setups
 from solver.situation import Situation
 from solver.strategy import (
     EXACT,
@@ -54,6 +55,7 @@ from solver.strategy import (
     FROM_ENDING,
     FROM_NOTHING,
     KEYED,
+    LISTED,
     Strategy,
     check_fits,
     find_infostate,
@@ -235,7 +237,9 @@ def query(
             notes.append("the table never met my infostate and answers from a coarser one")
         elif source == FROM_NOTHING:
             notes.append("the table has no answer for my infostate and folds")
-    method, ci95, lead_ci95 = "exact", None, None
+    sharp = "exact" if found.is_exact else "nearly exact"
+    method = "exact" if found.is_exact else "exact for a nearly exact posterior"
+    ci95, lead_ci95 = None, None
     actions: tuple[ActionValue, ...] = ()
     if is_mine:
         if isinstance(posterior, Holdings) and len(posterior.weights) <= EXACT_LIMIT:
@@ -255,7 +259,6 @@ def query(
             outcomes = reply.outcomes
             best = int(outcomes[:, VALUE].argmax()) if kind == CHOICE else FOLD
             mine = "learned on separate draws" if reply.is_learned[best] else "the table's own"
-            sharp = "nearly exact" if len(opponent.strategy.fine_keys) else "exact"
             method = (
                 f"sampled: {sharp} posterior, {reply.num_draws} draws, my later decisions {mine}"
             )
@@ -293,6 +296,7 @@ class _Found(NamedTuple):
     posterior: Posterior
     setups: Strategy  # what setups that are not listed were drawn from
     share: float  # probability that its setup is one of those observed
+    is_exact: bool  # else fine keys of the opponent's past decisions were left out of account
     note: str | None  # what had to be assumed
 
 
@@ -321,7 +325,9 @@ def _find_posterior(opponent: Opponent, situation: Situation, game: Game) -> _Fo
             )
             posterior, share = mix_posteriors(drawn, seen, observed.share)
         if len(posterior.weights):
-            return _Found(posterior, setups, share, note)
+            is_filtered = setups.setup_kind != LISTED and count_setups(game) > EXACT_LIMIT
+            is_exact = decisions is None or not len(plays.fine_keys) or not is_filtered
+            return _Found(posterior, setups, share, is_exact, note)
     raise AssertionError("a situation that was read fits some setup")
 
 
