@@ -57,6 +57,9 @@ def home(tmp_path_factory) -> Path:
     (folder / "mine").mkdir()
     (folder / "mine" / "notes.txt").write_text("keep me")
     (folder / "bad.json").write_text('{"me": 3}')
+    (folder / "seen.txt").write_text("2:4,0:1,1:1 x3\nb:1,?,1:3  # half seen\n")
+    (folder / "twice.txt").write_text("2:4,0:1,1:1\n2:4,0:1,2:1\n")
+    (folder / "answers.txt").write_text("w3=1\n")
     (folder / "no.json").write_text("{")
     (folder / "games.txt").write_text(GAMES)
     (folder / "wrong.txt").write_text(GAMES.replace("b3=2 w2=1", "b3=2 w2f"))
@@ -92,6 +95,8 @@ def answer(folder: Path, *arguments: str) -> dict:
 def snapshot(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
+
+QUERY = ["query", "results/local/3x6", "--me", "0:1,1:1,2:4", "--facing", "b4"]
 
 BAD = [
     (["solve", "3x"], "'3x'.*NxC"),
@@ -185,6 +190,17 @@ BAD = [
         r"line 4: move 2 'w2f': stacks 2 v 2 .*; allowed here: w2=1 \(equal stacks\)",
     ),
     (["review", "short.txt", "results/local/3x6"], "line 2: 2 moves.*3; allowed next: b2=2"),
+    ([*QUERY, "--opponent", "nobody"], "--opponent nobody: .*table, uniform, bot:NAME"),
+    ([*QUERY, "--opponent", "bot:nobody"], "--opponent bot:nobody: .*bot:random"),
+    ([*QUERY, "--opponent", "results/local/2x4"], "2x4, win, pulls latest; results/local/3x6 is"),
+    ([*QUERY, "--opponent", "mine"], "--opponent mine: .*mine: not a table"),
+    ([*QUERY, "--opponent", "twice.txt"], r"--opponent twice\.txt: line 2: .*2 is placed twice"),
+    ([*QUERY, "--opponent", "answers.txt"], r"--opponent answers\.txt: line 1: .*no answers"),
+    ([*QUERY, "--opponent", "bad.json"], r"--opponent bad\.json: .*allowed is a list setups"),
+    ([*QUERY, "--opponent", "seen.txt", "--prior", "0"], "--prior 0"),
+    ([*QUERY, "--opponent", "seen.txt", "--prior", "nan"], "--prior nan"),
+    ([*QUERY, "--opponent", "uniform", "--prior", "9"], "--prior 9: it goes with"),
+    ([*QUERY, "--prior", "9"], "--prior 9: it goes with"),
     (["setup", "results/local/3x6", "--partial", "0:1,0:1"], "0 is placed twice"),
     (["setup", "results/local/3x6", "--partial", "0:9"], "9 chips"),
     (["setup", "results/local/3x6", "-n", "0"], "--n"),
@@ -288,6 +304,46 @@ def test_query_reads_a_situation_from_a_file(home, tmp_path):
     assert typed["decision"] in ("match", "fold")
     assert sum(typed["opponent_tile"].values()) == pytest.approx(1)
     assert 7 not in typed["opponent_left"]
+
+
+@pytest.mark.parametrize("name", ["uniform", "bot:random"])
+def test_query_against_uniform_is_advice_of_the_bot(home, name):
+    asked = answer(home, *QUERY, "--opponent", name)
+    bot = answer(home, "query", "bot:random", "--game", "3x6", *QUERY[2:])
+    assert asked["opponent"] == name
+    assert asked["opponent_tile"] == bot["opponent_tile"] == {"0": 0.5, "2": 0.5}
+    for mine, theirs in zip(asked["actions"], bot["actions"], strict=True):
+        for field in ("action", "value", "win", "draw", "loss"):
+            assert mine[field] == theirs[field]
+
+
+def test_query_says_which_opponent_it_assumed(home):
+    assert answer(home, *QUERY) == answer(home, *QUERY, "--opponent", "table")
+    assert answer(home, *QUERY)["opponent"] == "table"
+    again = answer(home, *QUERY, "--opponent", "results/local/3x6")
+    assert again == {**answer(home, *QUERY), "opponent": "results/local/3x6"}
+    assert "assumed: the opponent plays the table" in run_in(home, *QUERY)[1]
+    assert (
+        "assumed: the opponent plays bot:caller"
+        in run_in(home, *QUERY, "--opponent", "bot:caller")[1]
+    )
+
+
+def test_query_counts_setups_seen_of_the_opponent(home):
+    alone = answer(home, *QUERY)["opponent_tile"]["2"]
+    probs = []
+    for prior in ("1e6", "20", "1"):
+        data = answer(home, *QUERY, "--opponent", "seen.txt", "--prior", prior)
+        assert data["observed"]["setups"] == 4
+        assert data["observed"]["prior"] == float(prior)
+        probs.append(data["opponent_tile"]["2"])
+    assert probs[0] == pytest.approx(alone, abs=1e-4)
+    assert probs[0] < probs[1] < probs[2]
+    default = answer(home, *QUERY, "--opponent", "seen.txt")
+    assert default["observed"]["prior"] == 20
+    (home / "[b]seen.txt").write_text((home / "seen.txt").read_text())
+    text = run_in(home, *QUERY, "--opponent", "[b]seen.txt")[1]
+    assert "one of 4 setups in [b]seen.txt (prior 20)" in text
 
 
 def test_setups_drawn_for_a_half_placed_board_complete_it(home):

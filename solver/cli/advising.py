@@ -19,6 +19,7 @@ from solver.cli.common import (
     percent,
     read_text,
 )
+from solver.cli.opponents import open_opponent
 from solver.rules import InputError
 
 __all__ = ["register"]
@@ -38,17 +39,35 @@ def query(
     situation: Annotated[
         str | None, typer.Option(help="A JSON file with me, history and facing; - for input.")
     ] = None,
+    opponent: Annotated[
+        str | None,
+        typer.Option(
+            help="What the opponent plays: table, uniform, bot:NAME, another table's folder, "
+            "or a file of setups seen of this opponent (default table)."
+        ),
+    ] = None,
+    prior: Annotated[
+        float | None,
+        typer.Option(
+            help="With a file of setups: how many games the table counts for (default 20)."
+        ),
+    ] = None,
     game: ASK_GAME = None,
     objective: ASK_OBJECTIVE = None,
     seed: ASK_SEED = 0,
     as_json: ASK_JSON = False,
     quiet: ASK_QUIET = False,
 ) -> None:
-    """Advise in a situation: match or fold, against an opponent who plays the table."""
+    """Advise in a situation: match or fold, against the table or what --opponent says.
+
+    A file of setups seen has one a line, as for --me; ? was not seen, b or w only by colour, and x3
+    at the end says three times.
+    """
     from solver.advice import query as ask
     from solver.situation import parse_situation, parse_situation_json
 
     player = open_player(table, game=game, objective=objective)
+    against = open_opponent(opponent, player, prior=prior)
     if situation is not None:
         if me is not None or facing is not None or history:
             raise InputError("--situation: it stands instead of --me, --history and --facing")
@@ -61,6 +80,7 @@ def query(
         player.strategy,
         where,
         player.game,
+        opponent=against,
         seed=seed,
         visits=None if player.table is None else player.table.visits,
     )
@@ -91,9 +111,21 @@ def _show_advice(console: Console, data: dict[str, Any]) -> None:
             "opponent's tile: " + "  ".join(f"{tile} {percent(prob)}" for tile, prob in tiles)
         )
     console.print("still out: " + " ".join(str(tile) for tile in data["opponent_left"]))
-    console.print(f"method: {data['method']}", style="dim")
+    console.print(f"assumed: {_assumed(data)}", markup=False)
+    console.print(f"method: {data['method']}", style="dim", markup=False)
     if not data["known"]:
-        console.print("The table does not know this situation well; see method.", style="yellow")
+        console.print("What is assumed does not cover this well; see method.", style="yellow")
+
+
+def _assumed(data: dict[str, Any]) -> str:
+    """Return in words what the opponent was taken to play."""
+    seen, name = data["observed"], data["opponent"]
+    if seen is None:
+        return "the opponent plays " + ("the table" if name == "table" else name)
+    return (
+        f"the opponent plays the table, or places one of {seen['setups']:g} setups in {name} "
+        f"(prior {seen['prior']:g}): now one of those with {percent(seen['probability'])}"
+    )
 
 
 def setup(
