@@ -344,7 +344,7 @@ def _posterior_under(
     """Return the posterior under one reading, as a list where that is short enough."""
     listed = list_strategy_setups(setups, game, EXACT_LIMIT)
     if listed is not None:
-        return weigh_setups(situation, decisions, *listed)
+        return weigh_setups(situation, decisions, listed.tiles, listed.chips, listed.weights)
     if decisions is not None and decisions.decision_kind == EXACT:
         raise InputError(
             f"strategy with a decision for each infostate: in {game.name} it needs listed setups"
