@@ -78,7 +78,7 @@ def complete_from_strategy(
     tiles, chips = np.zeros(game.num_tiles, np.int64), np.zeros(game.num_tiles, np.int64)
     for _ in range(count):
         draw_strategy_setup(given, rng, tiles, chips)
-        setups.append(Setup(tuple(tiles.tolist()), tuple(chips.tolist())))
+        setups.append(Setup.of_rows(tiles, chips))
     return _with_probabilities(strategy, setups, known=True)
 
 

@@ -56,6 +56,11 @@ class Setup:
         return ",".join(f"{t}:{c}" for t, c in zip(self.tiles, self.chips, strict=True))
 
     @classmethod
+    def of_rows(cls, tiles: NDArray[np.int64], chips: NDArray[np.int64]) -> Setup:
+        """Return a row of tiles and one of chips, shape (N,) each, as a setup."""
+        return cls(tuple(tiles.tolist()), tuple(chips.tolist()))
+
+    @classmethod
     def parse(cls, text: str, game: Game) -> Setup:
         """Read a whole setup; raise :class:`InputError` naming the first thing wrong."""
         partial = PartialSetup.parse(text, game)

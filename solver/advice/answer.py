@@ -63,7 +63,7 @@ from solver.strategy import (
     match_prob,
 )
 
-__all__ = ["ActionValue", "Advice", "query"]
+__all__ = ["ActionValue", "Advice", "mean_interval", "query"]
 
 EXACT_LIMIT = 20_000
 """Most holdings of the opponent for which the best response is computed exactly."""
@@ -262,9 +262,9 @@ def query(
             method = (
                 f"sampled: {sharp} posterior, {reply.num_draws} draws, my later decisions {mine}"
             )
-            ci95 = _interval(reply.batches[:, best])
+            ci95 = mean_interval(reply.batches[:, best])
             if kind == CHOICE:
-                lead_ci95 = _interval(reply.batches[:, best] - reply.batches[:, 1 - best])
+                lead_ci95 = mean_interval(reply.batches[:, best] - reply.batches[:, 1 - best])
         actions = _action_values(situation, outcomes, own_probs, kind == CHOICE)
     reason: str | None
     if kind == SHOW:
@@ -404,8 +404,8 @@ def _visits_of(
     return None
 
 
-def _interval(batches: NDArray[np.float64]) -> tuple[float, float]:
-    """Return a 95% confidence interval of the mean from independent batch means (Student's t)."""
+def mean_interval(batches: NDArray[np.float64]) -> tuple[float, float]:
+    """Return a 95% confidence interval of the mean from independent numbers (Student's t)."""
     half = stdtrit(len(batches) - 1, 0.975) * batches.std(ddof=1) / np.sqrt(len(batches))
     mean = float(batches.mean())
     return mean - float(half), mean + float(half)

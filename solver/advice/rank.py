@@ -148,7 +148,7 @@ def new_field(strategy: Strategy, game: Game, *, seed: int = 0) -> Field:
         own = Holdings(listed.tiles[kept], listed.chips[kept], weights / weights.sum())
         if len(own.weights) ** 2 <= MAX_PAIRS:
             rows = zip(own.tiles, own.chips, strict=True)
-            values = np.array([setup_value(strategy, _setup_of(*row), own) for row in rows])
+            values = np.array([setup_value(strategy, Setup.of_rows(*row), own) for row in rows])
             return Field(strategy, game, values, own.weights, own, (none, none), np.zeros((0, n)))
     rng = np.random.default_rng(seed)
     opponents = np.zeros((2, NUM_OPPONENTS, n), np.int64)
@@ -205,11 +205,6 @@ def rank_setup(field: Field, setup: Setup) -> Standing:
         table_probability=float(setup_prob(strategy, tiles[0], chips[0])),
         method=method,
     )
-
-
-def _setup_of(tiles: NDArray[np.int64], chips: NDArray[np.int64]) -> Setup:
-    """Return a row of tiles and one of chips as a setup."""
-    return Setup(tuple(tiles.tolist()), tuple(chips.tolist()))
 
 
 def _share_interval(share: float, num: int) -> tuple[float, float]:

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
-from solver.advice.answer import Advice, query
+from solver.advice.answer import Advice, mean_interval, query
 from solver.advice.rank import Field, Standing, rank_setup, same_margin
 from solver.record import Choice, Entry, Record, format_record
 from solver.rules import FOLD, MATCH, Game, utility
@@ -262,10 +261,7 @@ def summarise(reviews: Iterable[GameReview], *, players: Sequence[int] = (1, 2))
         own = [decision for _, decision in every if decision.player == player]
         losses = np.array([review.losses[player] for review in reviews])
         mean = float(losses.mean()) if len(losses) else 0.0
-        interval = None
-        if len(losses) > 1:
-            half = stdtrit(len(losses) - 1, 0.975) * losses.std(ddof=1) / math.sqrt(len(losses))
-            interval = (mean - float(half), mean + float(half))
+        interval = mean_interval(losses) if len(losses) > 1 else None
         num_mistakes = sum(decision.player == player for _, decision in mistakes)
         sums.append(PlayerSum(player, len(own), num_mistakes, float(losses.sum()), mean, interval))
     return Summary(len(reviews), len(every), tuple(sums), tuple(mistakes[:NUM_WORST]))

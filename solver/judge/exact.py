@@ -162,7 +162,7 @@ def best_response(
     tiles, chips = list_setups(game)
     return BestResponse(
         value=float(values[best]),
-        setup=Setup(tuple(tiles[best].tolist()), tuple(chips[best].tolist())),
+        setup=Setup.of_rows(tiles[best], chips[best]),
         setup_values=values,
         num_histories=int(counts[0]),
         num_infostates=int(counts[1]),

@@ -17,6 +17,7 @@ __all__ = [
     "batch_for",
     "check_sampled",
     "estimate_sampled",
+    "is_listed",
     "places_for",
     "plans_for",
     "scouts_for",
@@ -124,9 +125,8 @@ def estimate_sampled(game: Game) -> tuple[int, int]:
     places = places_for(game)
     answer = RECORD.itemsize + 4
     tables = keys * answer + places * (answer + 8 + SKETCH)
-    tables += (plans_for(game, options) + scouts_for(game, options)) * (2 * n + 6) * 8 + entries * (
-        8 + 4
-    )
+    plans = plans_for(game, options) + scouts_for(game, options)
+    tables += plans * (2 * n + 6) * 8 + entries * (8 + 4)
     room = (options.tried + 1) * 2**n * 2 * NUM_CHUNKS
     logs = max(room, batch_for(game) * (options.tried + 1) * 32) * 12
     return tables + logs, keys + places + entries
@@ -167,6 +167,11 @@ def batch_for(game: Game) -> int:
     return 512 if game.num_tiles <= 5 else 4096
 
 
+def is_listed(game: Game, options: SamplingOptions) -> bool:
+    """Whether there is a plan for each setup of the game."""
+    return count_setups(game) <= plans_for(game, options)
+
+
 def scouts_for(game: Game, options: SamplingOptions) -> int:
     """Return how many scouts a solve has: none where there is a plan for each setup."""
-    return options.scouts if count_setups(game) > plans_for(game, options) else 0
+    return 0 if is_listed(game, options) else options.scouts

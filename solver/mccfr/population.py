@@ -16,13 +16,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.mccfr.options import SamplingOptions, plans_for, scouts_for
+from solver.mccfr.options import SamplingOptions, is_listed, plans_for, scouts_for
 from solver.mccfr.tables import Population, Scouts, new_population, new_scouts
 from solver.plans import change_plan, draw_plan, list_plans
 from solver.rules import Game
-from solver.setups import count_setups
 
-__all__ = ["ELITE", "TRIES", "first_population", "first_scouts", "is_listed", "send_scouts"]
+__all__ = ["ELITE", "TRIES", "first_population", "first_scouts", "send_scouts"]
 
 ELITE = 64
 """The best scouts, which are kept, changed and crossed, and met as opponents; they stand first."""
@@ -45,11 +44,6 @@ _YOUNG = 48
 
 _FROM_ELITE, _FROM_PLANS, _CROSSED = 0.7, 0.8, 0.9
 """Where new scouts come from: running sums of the shares; what is left is drawn anew."""
-
-
-def is_listed(game: Game, options: SamplingOptions) -> bool:
-    """Whether there is a plan for each setup of the game."""
-    return count_setups(game) <= plans_for(game, options)
 
 
 def first_population(game: Game, options: SamplingOptions, rng: np.random.Generator) -> Population:

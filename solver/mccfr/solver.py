@@ -65,6 +65,7 @@ from solver.mccfr.options import (
     SamplingOptions,
     batch_for,
     check_sampled,
+    is_listed,
     places_for,
 )
 from solver.mccfr.population import (
@@ -72,7 +73,6 @@ from solver.mccfr.population import (
     TRIES,
     first_population,
     first_scouts,
-    is_listed,
     send_scouts,
 )
 from solver.mccfr.tables import (
