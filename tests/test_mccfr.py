@@ -63,6 +63,14 @@ def test_restored_solver_goes_on_bit_for_bit():
     np.testing.assert_array_equal(whole.model, rest.model)
 
 
+def test_restored_solver_forgets_when_the_whole_one_does():
+    game, options = Game(6, 12), SamplingOptions(batch=256, epoch=768)
+    whole = solve_sampled(game, iterations=2048, seed=5, options=options)
+    half = solve_sampled(game, iterations=1024, seed=5, options=options)
+    rest = solve_sampled(game, iterations=2048, seed=5, options=options, state=half.state)
+    assert_same_state(whole.state, rest.state)
+
+
 def test_table_is_the_same_when_logs_have_to_grow(monkeypatch):
     from solver.mccfr import solver as mccfr
 
@@ -261,6 +269,7 @@ def test_exploitability_is_below_a_tenth_when_4x8_is_solved_by_3_million_iterati
         SamplingOptions(batch=256, uniform=0.2),
         SamplingOptions(batch=256, tried=1, plans=40),
         SamplingOptions(batch=256, averaging_power=0.0, regret_power=0.0),
+        SamplingOptions(batch=256, epoch=512),
     ],
 )
 def test_options_change_the_table(options):
@@ -278,6 +287,25 @@ def test_average_is_weighted_by_batch_number():
     solver.run(64)
     uniform = np.full(second.shape, 1 / len(second))
     np.testing.assert_allclose(solver._plans.summed, uniform + 2 * second)
+
+
+def test_an_epoch_forgets_regrets_and_weights_but_neither_answers_nor_averages():
+    """Epochs of two batches of weights 1 and 2; the next begins with the strategy of the last."""
+    solver = SampledSolver(Game(4, 8), seed=4, options=SamplingOptions(batch=64, epoch=128))
+    strategies = []
+    for _ in range(4):
+        strategies.append(solver._plans.current.copy())
+        solver.run(64)
+    first, second, third, fourth = strategies
+    np.testing.assert_allclose(solver._plans.summed, first + 2 * second + third + 2 * fourth)
+    coarse = solver._decisions.coarse
+    visits, match = coarse.record["visits"].copy(), coarse.match.copy()
+    assert (coarse.record["fold"] + coarse.record["match"] != 0.0).any()
+    solver._forget()
+    assert not (coarse.record["fold"].any() or coarse.record["match"].any())
+    assert not (solver._plans.gained.any() or solver._plans.tried.any())
+    np.testing.assert_array_equal(coarse.match, match)
+    np.testing.assert_array_equal(coarse.record["visits"], visits)
 
 
 def test_decisions_average_over_time_from_when_a_key_began_to_answer():
@@ -386,6 +414,7 @@ def test_bad_arguments_are_refused_by_name(arguments, words):
         ("scouted", 1.5),
         ("averaging_power", -1.0),
         ("regret_power", 9.0),
+        ("epoch", -1),
     ],
 )
 def test_bad_options_are_refused_by_name(option, value):

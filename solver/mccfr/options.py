@@ -16,6 +16,7 @@ __all__ = [
     "SamplingOptions",
     "batch_for",
     "check_sampled",
+    "epoch_for",
     "estimate_sampled",
     "is_listed",
     "places_for",
@@ -39,6 +40,9 @@ FEW_PLANS = 2_000
 """Plans in other games."""
 
 FEWEST_SCOUTS = 128
+
+EPOCH, EPOCH_LISTED = 2**21, 2**62
+"""Iterations of an epoch in games with scouts, and where all setups are listed."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,9 @@ class SamplingOptions:
         A batch's strategy counts in the average by its number to this power; 1 is linear.
     regret_power : float
         A batch's regrets count by its number to this power, so that early ones fade; 0 is alike.
+    epoch : int
+        Iterations after which all regrets are forgotten, and the weights of averages and regrets
+        begin anew; 0 chooses by the size of the game.
     fine_places : int
         Places for fine keys, a power of two; 0 chooses by the size of the game.
     """
@@ -82,6 +89,7 @@ class SamplingOptions:
     plus: bool = True
     averaging_power: float = 1.0
     regret_power: float = 1.0
+    epoch: int = 0
     fine_places: int = 0
 
     def __post_init__(self) -> None:
@@ -104,6 +112,8 @@ class SamplingOptions:
         for name in ("averaging_power", "regret_power"):
             if not 0.0 <= (value := getattr(self, name)) <= 8.0:
                 raise InputError(f"{name} {value}: allowed are 0 to 8")
+        if self.epoch < 0:
+            raise InputError(f"epoch {self.epoch}: allowed are 0 and more iterations")
         if self.fine_places and (self.fine_places < 64 or self.fine_places.bit_count() != 1):
             raise InputError(
                 f"fine_places {self.fine_places}: allowed are 0 and powers of two from 64"
@@ -165,6 +175,12 @@ def plans_for(game: Game, options: SamplingOptions) -> int:
 def batch_for(game: Game) -> int:
     """Return how many iterations are played against one frozen strategy."""
     return 512 if game.num_tiles <= 5 else 4096
+
+
+def epoch_for(game: Game, options: SamplingOptions) -> int:
+    """Return how many batches regrets are remembered for."""
+    iterations = options.epoch or (EPOCH_LISTED if is_listed(game, options) else EPOCH)
+    return max(iterations // (options.batch or batch_for(game)), 1)
 
 
 def is_listed(game: Game, options: SamplingOptions) -> bool:

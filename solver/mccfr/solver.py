@@ -65,6 +65,7 @@ from solver.mccfr.options import (
     SamplingOptions,
     batch_for,
     check_sampled,
+    epoch_for,
     is_listed,
     places_for,
 )
@@ -201,6 +202,7 @@ class SampledSolver:
         self.threads = threads
         self.options = options or SamplingOptions()
         self.batch_size = self.options.batch or batch_for(game)
+        self._epoch = epoch_for(game, self.options)
         self.batches = 0
         self.games = 0
         self.playouts = 0
@@ -242,8 +244,10 @@ class SampledSolver:
 
     def _run_batch(self, run_all: Callable[[Sequence[Callable[[], None]]], object]) -> None:
         """Play one batch against the frozen strategy, then bring the tables up to date."""
+        if self.batches and self._age() == 0:
+            self._forget()
         frozen = self._frozen()
-        weight = float(self.batches + 1) ** self.options.averaging_power
+        weight = float(self._age() + 1) ** self.options.averaging_power
         self._weights += weight
         run_all([lambda chunk=chunk: self._play(chunk, frozen) for chunk in range(NUM_CHUNKS)])  # type: ignore[misc]
         updates: list[Callable[[], None]] = [lambda: self._update_plans(weight)]
@@ -311,9 +315,20 @@ class SampledSolver:
             if left > 0:
                 self._logs[chunk] = longer_log(self._logs[chunk], room)
 
+    def _age(self) -> int:
+        """Return how many batches of this epoch are done."""
+        return self.batches % self._epoch
+
+    def _forget(self) -> None:
+        """Forget all regrets, in place; strategies stay as they are until the next samples."""
+        for answers in (self._decisions.coarse, self._decisions.fine):
+            answers.record["fold"] = answers.record["match"] = 0.0
+        for table in (self._plans, self._scouts):
+            table.gained[:] = table.tried[:] = 0.0
+
     def _step(self) -> float:
         """Return what a regret of this batch counts: later ones more, so that early ones fade."""
-        return float(self.batches + 1) ** self.options.regret_power
+        return float(self._age() + 1) ** self.options.regret_power
 
     def _update_plans(self, weight: float) -> None:
         self._plans.summed[:] += weight * self._plans.current
