@@ -317,6 +317,21 @@ def test_query_against_uniform_is_advice_of_the_bot(home, name):
             assert mine[field] == theirs[field]
 
 
+def test_query_resolves_the_rest_of_the_game_unless_told_not_to(home):
+    ask = ["query", "bot:heuristic", "--game", "3x6", *QUERY[2:]]
+    data = answer(home, *ask)
+    assert data["method"] == "exact; ending re-solved from slot 1"
+    play = data["resolved"]
+    assert play["fold"] + play["match"] == pytest.approx(1)
+    assert play["value"] >= play["table_value"] - 0.002
+    assert "safe play: match" in run_in(home, *ask)[1]
+    plain = answer(home, *ask, "--no-resolve")
+    assert "resolved" not in plain
+    assert plain["method"] == "exact"
+    assert plain["actions"] == data["actions"]
+    assert "resolved" not in answer(home, *QUERY)  # the table is exact
+
+
 def test_query_says_which_opponent_it_assumed(home):
     assert answer(home, *QUERY) == answer(home, *QUERY, "--opponent", "table")
     assert answer(home, *QUERY)["opponent"] == "table"

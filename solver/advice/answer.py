@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from solver.abstraction import decision_key
+from solver.advice.ending import ResolvedDecision, resolve_decision
 from solver.advice.mixture import Posterior, mix_posteriors, tile_probs
 from solver.advice.opponent import TABLE, Observed, Opponent
 from solver.advice.posterior import (
@@ -129,6 +130,9 @@ class Advice:
     observed : dict of str to float or None
         Where setups seen before count: ``setups``, how many; ``prior``, how many the strategy
         counts for; and ``probability``, how likely the opponent's setup now is one of them.
+    resolved : ResolvedDecision or None
+        What to play where the rest of the game was re-solved, against an opponent who need not play
+        the table; see :mod:`solver.advice.ending`.
     """
 
     decision: Literal["match", "fold", "none"]
@@ -143,10 +147,11 @@ class Advice:
     opponent: str
     observed: dict[str, float] | None
     lead_ci95: tuple[float, float] | None = None
+    resolved: ResolvedDecision | None = None
 
     def to_json(self) -> dict[str, object]:
-        """Return the fields as plain values for JSON."""
-        return {
+        """Return the fields as plain values for JSON; ``resolved`` only where there is one."""
+        written: dict[str, object] = {
             "decision": self.decision,
             "reason": self.reason,
             "actions": [
@@ -162,6 +167,9 @@ class Advice:
             "opponent": self.opponent,
             "observed": self.observed,
         }
+        if self.resolved is not None:
+            written["resolved"] = self.resolved.to_json()
+        return written
 
 
 def query(
@@ -173,6 +181,7 @@ def query(
     samples: int = 20_000,
     seed: int = 0,
     visits: NDArray[np.int64] | NDArray[np.float64] | None = None,
+    is_resolving: bool = False,
 ) -> Advice:
     """Return advice for a situation to a player of ``strategy``.
 
@@ -192,6 +201,10 @@ def query(
         Seed of those draws; the same seed gives the same answer.
     visits : ndarray, shape of ``strategy.match``, optional
         How often the solver met each infostate or key.
+    is_resolving : bool
+        Whether to solve the rest of the game anew where few slots are left.  The values and the
+        decision stay those against the opponent that was named; ``resolved`` says what to play
+        against one who may play anything.
 
     Raises
     ------
@@ -266,6 +279,10 @@ def query(
             if kind == CHOICE:
                 lead_ci95 = mean_interval(reply.batches[:, best] - reply.batches[:, 1 - best])
         actions = _action_values(situation, outcomes, own_probs, kind == CHOICE)
+    resolved = None
+    if is_resolving:
+        resolved, note = resolve_decision(strategy, situation, game)
+        method = f"{method}; {note}" if note else method
     reason: str | None
     if kind == SHOW:
         reason = "equal stacks"
@@ -287,6 +304,7 @@ def query(
         lead_ci95=lead_ci95,
         opponent=opponent.name,
         observed=_observed_json(opponent.observed, found.share),
+        resolved=resolved,
     )
 
 

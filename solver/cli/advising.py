@@ -52,6 +52,9 @@ def query(
             help="With a file of setups: how many games the table counts for (default 20)."
         ),
     ] = None,
+    resolve: Annotated[
+        bool, typer.Option(help="Solve the rest of the game anew where few slots are left.")
+    ] = True,
     game: ASK_GAME = None,
     objective: ASK_OBJECTIVE = None,
     seed: ASK_SEED = 0,
@@ -83,6 +86,7 @@ def query(
         opponent=against,
         seed=seed,
         visits=None if player.table is None else player.table.visits,
+        is_resolving=resolve,
     )
     data = advice.to_json()
     emit(data, as_json=as_json, show=lambda console: _show_advice(console, data))
@@ -111,6 +115,13 @@ def _show_advice(console: Console, data: dict[str, Any]) -> None:
             "opponent's tile: " + "  ".join(f"{tile} {percent(prob)}" for tile, prob in tiles)
         )
     console.print("still out: " + " ".join(str(tile) for tile in data["opponent_left"]))
+    if (safe := data.get("resolved")) is not None:
+        console.print(
+            f"safe play: match {percent(safe['match'])}, fold {percent(safe['fold'])} "
+            f"(rest of the game solved anew from slot {safe['from_slot']}: worth "
+            f"{safe['value']:+.3f} against the best answers, the table {safe['table_value']:+.3f})",
+            markup=False,
+        )
     console.print(f"assumed: {_assumed(data)}", markup=False)
     console.print(f"method: {data['method']}", style="dim", markup=False)
     if not data["known"]:
