@@ -42,7 +42,7 @@ FEW_PLANS = 2_000
 FEWEST_SCOUTS = 128
 
 EPOCH, EPOCH_LISTED = 2**21, 2**62
-"""Iterations of an epoch in games with scouts, and where all setups are listed."""
+"""Iterations of an epoch in games with scouts, and where all setups are listed (no end)."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,10 @@ actions are tried alike however the strategy changes (compare ESCHER, McAleer an
 Early regrets fade as in linear CFR (Brown and Sandholm 2019).  The answer is the linearly weighted
 average strategy; what its plans place together is summed up as a memoryless setup model.
 
+All regrets are forgotten from time to time, and the weights of regrets and averages begin anew,
+while the average goes on over all such *epochs*: an answer that is seldom met stays where its first
+samples put it, and only a fresh start draws it again.  Plans and current strategies are kept.
+
 In games with more setups than plans, scouts look for better plans all the time, and those that are
 played least make room for what they find (:mod:`solver.mccfr.population`).
 
