@@ -19,10 +19,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from solver.abstraction import decision_key
 from solver.advice.ending import ResolvedDecision, resolve_decision
+from solver.advice.interval import mean_interval
 from solver.advice.mixture import Posterior, mix_posteriors, tile_probs
 from solver.advice.opponent import TABLE, Observed, Opponent
 from solver.advice.posterior import (
@@ -64,7 +64,7 @@ from solver.strategy import (
     match_prob,
 )
 
-__all__ = ["ActionValue", "Advice", "mean_interval", "query"]
+__all__ = ["ActionValue", "Advice", "query"]
 
 EXACT_LIMIT = 20_000
 """Most holdings of the opponent for which the best response is computed exactly."""
@@ -420,10 +420,3 @@ def _visits_of(
         row = find_infostate(strategy, board, slot, 0)
         return visits[row].item() if row >= 0 else 0
     return None
-
-
-def mean_interval(batches: NDArray[np.float64]) -> tuple[float, float]:
-    """Return a 95% confidence interval of the mean from independent numbers (Student's t)."""
-    half = stdtrit(len(batches) - 1, 0.975) * batches.std(ddof=1) / np.sqrt(len(batches))
-    mean = float(batches.mean())
-    return mean - float(half), mean + float(half)
