@@ -1,5 +1,5 @@
 """``python -m solver.cli`` is the command ``blackwhite``."""
 
-from solver.cli.app import main
+from solver.cli import main
 
 main()
