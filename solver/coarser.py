@@ -52,20 +52,21 @@ def fill_from_coarser(
         ``FROM_TABLE``, ``FROM_COARSER`` or ``FROM_NOTHING``.
     """
     sizes = feature_sizes(num_tiles)
-    answer = np.where(visits > 0, match, 0.0)
-    source = np.where(visits > 0, FROM_TABLE, FROM_NOTHING).astype(np.uint8)
-    weights = visits.astype(np.float64).reshape(sizes)
-    matched = weights * match.reshape(sizes)
-    for left_out in COARSER:
-        axes = tuple(FEATURES.index(name) for name in left_out)
-        weight = weights.sum(axis=axes, keepdims=True)
-        total = matched.sum(axis=axes, keepdims=True)
+    is_open = (visits <= 0).reshape(sizes)
+    answer = np.where(is_open, 0.0, match.reshape(sizes))
+    source = np.where(is_open, FROM_NOTHING, FROM_TABLE).astype(np.uint8)
+    weight = visits.astype(np.float64).reshape(sizes)
+    total = weight * match.reshape(sizes)
+    for left_out in COARSER:  # each step leaves out one more
+        axis = FEATURES.index(left_out[-1])
+        weight = weight.sum(axis=axis, keepdims=True)
+        total = total.sum(axis=axis, keepdims=True)
         mean = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0.0)
-        known = np.broadcast_to(weight > 0.0, sizes).reshape(-1)
-        fresh = known & (source == FROM_NOTHING)
-        answer[fresh] = np.broadcast_to(mean, sizes).reshape(-1)[fresh]
+        fresh = is_open & (weight > 0.0)
+        np.copyto(answer, mean, where=fresh)
         source[fresh] = FROM_COARSER
-    return answer, source
+        is_open &= ~fresh
+    return answer.reshape(-1), source.reshape(-1)
 
 
 def keyed_strategy(
