@@ -492,7 +492,7 @@ def test_advice_has_the_promised_fields_when_written_as_json():
 @pytest.mark.parametrize(
     ("game", "strategy_game", "samples", "message"),
     [
-        (Game(3, 6, pulls="free"), Game(3, 6), 10, "pulls 'free'"),
+        (Game(3, 6, objective="chips"), Game(3, 6), 10, "strategy for 3x6, win: the game is"),
         (Game(3, 6), Game(3, 7), 10, "strategy for 3x7, win: the game is"),
         (Game(3, 6), Game(3, 6), 0, "samples 0"),
     ],

@@ -7,7 +7,7 @@ from setups that were seen (:mod:`solver.advice.observations`).  :mod:`solver.ad
 setups, :mod:`solver.advice.review` looks back at games.
 """
 
-from solver.advice.answer import ActionValue, Advice, query
+from solver.advice.answer import ActionValue, Advice, Payments, query
 from solver.advice.observations import SeenSetup, parse_observations
 from solver.advice.opponent import DEFAULT_PRIOR, Observed, Opponent, observe_setups
 from solver.advice.rank import Field, Standing, new_field, rank_setup
@@ -21,6 +21,7 @@ __all__ = [
     "GameReview",
     "Observed",
     "Opponent",
+    "Payments",
     "SeenSetup",
     "Standing",
     "Summary",

@@ -14,7 +14,7 @@ The opponent may play another strategy than mine, and place setups seen of it be
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from solver.advice.ending import ResolvedDecision, resolve_decision
 from solver.advice.interval import mean_interval
 from solver.advice.mixture import Posterior, mix_posteriors, tile_probs
 from solver.advice.opponent import TABLE, Observed, Opponent
+from solver.advice.pay_reply import best_pay_reply, weigh_paying
 from solver.advice.posterior import (
     Holdings,
     Remainders,
@@ -36,17 +37,19 @@ from solver.advice.posterior import (
 )
 from solver.advice.reply import VALUE, best_reply
 from solver.advice.sampled_reply import sampled_reply
+from solver.advice.ways import count_payments
+from solver.payments import list_payments
 from solver.rules import (
     CHOICE,
     FOLD,
     FORCED_FOLD,
+    LATEST,
     MATCH,
     SHOW,
     Board,
     Game,
     InputError,
     classify,
-    pull_latest,
 )
 from solver.setups import count_setups
 from solver.situation import Situation
@@ -62,12 +65,21 @@ from solver.strategy import (
     find_infostate,
     make_strategy,
     match_prob,
+    pay_probs,
 )
 
-__all__ = ["ActionValue", "Advice", "query"]
+__all__ = ["DEFAULT_SAMPLES", "ActionValue", "Advice", "Payments", "query"]
 
 EXACT_LIMIT = 20_000
 """Most holdings of the opponent for which the best response is computed exactly."""
+MOST_WAYS = 2_000
+"""Most ways to pay for which it is, where I may choose among them."""
+VISIT_LIMIT = 1_000_000
+"""Most holdings visited for it then, counted at every position."""
+
+DEFAULT_SAMPLES = 8_000
+"""Draws where values are sampled: a tenth of a second at most."""
+_LEARNING_ALLOWANCE = 0.5
 
 _NAMES = {FOLD: "fold", MATCH: "match"}
 
@@ -88,6 +100,8 @@ class ActionValue:
         Probabilities; they sum to 1.
     table_probability : float
         How often the strategy itself takes this action.
+    ci95 : tuple of float or None
+        95% confidence interval of the value where it was sampled.
     """
 
     action: Literal["match", "fold"]
@@ -97,6 +111,36 @@ class ActionValue:
     draw: float
     loss: float
     table_probability: float
+    ci95: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Payments:
+    """The ways in which I may pay a gap.
+
+    Attributes
+    ----------
+    ways : int
+        How many there are.
+    tried : int
+        How many were compared with each other; the rest were not looked at.
+    valued : int
+        How many of those are among the actions; the others were worse beyond chance, or not among
+        the best.
+    default : dict of int to int
+        Pulls of the default rule: winnings first, then the latest tiles.
+    default_cost : float
+        Value of the best way to pay less that of the default rule.
+    default_cost_ci95 : tuple of float or None
+        95% confidence interval of it where it was sampled.
+    """
+
+    ways: int
+    tried: int
+    valued: int
+    default: dict[int, int]
+    default_cost: float
+    default_cost_ci95: tuple[float, float] | None
 
 
 @dataclass(frozen=True)
@@ -110,7 +154,8 @@ class Advice:
     reason : str or None
         Why not: equal stacks, opponent decides, forced fold.
     actions : tuple of ActionValue
-        Every action that I have, better first; for a forced fold that one.
+        Every action that I have, better first; for a forced fold that one.  Of many ways to pay
+        those that were valued.
     opponent_tile : dict of int to float
         Probability of each number that the faced tile can be.
     opponent_left : tuple of int
@@ -124,12 +169,15 @@ class Advice:
     ci95 : tuple of float or None
         95% confidence interval of the better action's value where it was sampled.
     lead_ci95 : tuple of float or None
-        The same of what the better action's value is above the other's.
+        The same of what the better action's value is above the other's; of several ways to pay,
+        above the best one of the other action.
     opponent : str
         Name of the opponent that was assumed; ``table`` for the strategy itself.
     observed : dict of str to float or None
         Where setups seen before count: ``setups``, how many; ``prior``, how many the strategy
         counts for; and ``probability``, how likely the opponent's setup now is one of them.
+    payments : Payments or None
+        The ways to pay, where I may choose among them.
     resolved : ResolvedDecision or None
         What to play where the rest of the game was re-solved, against an opponent who need not play
         the table; see :mod:`solver.advice.ending`.
@@ -147,17 +195,15 @@ class Advice:
     opponent: str
     observed: dict[str, float] | None
     lead_ci95: tuple[float, float] | None = None
+    payments: Payments | None = None
     resolved: ResolvedDecision | None = None
 
     def to_json(self) -> dict[str, object]:
-        """Return the fields as plain values for JSON; ``resolved`` only where there is one."""
-        written: dict[str, object] = {
+        """Return the fields as plain values for JSON; the last two only where there are any."""
+        data: dict[str, object] = {
             "decision": self.decision,
             "reason": self.reason,
-            "actions": [
-                {**vars(action), "pulls": {str(s): chips for s, chips in action.pulls.items()}}
-                for action in self.actions
-            ],
+            "actions": [_action_json(action) for action in self.actions],
             "opponent_tile": {str(tile): prob for tile, prob in self.opponent_tile.items()},
             "opponent_left": list(self.opponent_left),
             "known": self.known,
@@ -167,9 +213,28 @@ class Advice:
             "opponent": self.opponent,
             "observed": self.observed,
         }
+        if self.payments is not None:
+            cost_ci95 = self.payments.default_cost_ci95
+            data["payments"] = {
+                **vars(self.payments),
+                "default": _keyed(self.payments.default),
+                "default_cost_ci95": None if cost_ci95 is None else list(cost_ci95),
+            }
         if self.resolved is not None:
-            written["resolved"] = self.resolved.to_json()
-        return written
+            data["resolved"] = self.resolved.to_json()
+        return data
+
+
+def _action_json(action: ActionValue) -> dict[str, object]:
+    """Return an action's fields; the interval only where there is one."""
+    data = {**vars(action), "pulls": _keyed(action.pulls)}
+    interval = data.pop("ci95")
+    return data if interval is None else data | {"ci95": list(interval)}
+
+
+def _keyed(pulls: dict[int, int]) -> dict[str, int]:
+    """Return pulls with the slots as JSON wants them."""
+    return {str(slot): chips for slot, chips in pulls.items()}
 
 
 def query(
@@ -178,7 +243,7 @@ def query(
     game: Game,
     *,
     opponent: Opponent | None = None,
-    samples: int = 20_000,
+    samples: int = DEFAULT_SAMPLES,
     seed: int = 0,
     visits: NDArray[np.int64] | NDArray[np.float64] | None = None,
     is_resolving: bool = False,
@@ -192,7 +257,8 @@ def query(
     situation : Situation
         Mine, in ``game``.
     game : Game
-        With ``pulls='latest'``.
+        Its ``pulls`` say how I may pay.  The opponent pays as its strategy does: by the default
+        rule, unless that was made for the same ``pulls``.
     opponent : Opponent, optional
         What the opponent plays; left out, ``strategy`` as well.
     samples : int
@@ -225,14 +291,12 @@ def query(
     >>> advice.opponent, advice.known
     ('bot:caller', False)
     """
-    if game.pulls != "latest":
-        raise InputError(f"pulls {game.pulls!r}: advice is given for latest")
     if situation.game != game:
         raise InputError(f"situation of {situation.game}: {game} was asked for")
     if opponent is None:
         opponent = Opponent(TABLE, strategy)
     for one in (strategy, opponent.strategy):
-        check_fits(one, game)
+        check_fits(one, replace(game, pulls="latest") if one.pulls == LATEST else game)
     if samples < 1:
         raise InputError(f"samples {samples}: draw at least 1")
     board = situation.board()
@@ -241,44 +305,35 @@ def query(
     posterior, notes = found.posterior, [found.note] if found.note else []
     kind, player = classify(board, slot)
     is_mine = player == 0
-    own_probs, own_visits = np.array([1.0, 0.0]), None
+    own_match, own_visits = 0.0, None
     if kind == CHOICE and is_mine:
-        prob, source = match_prob(strategy, board, slot, 0)
-        own_probs = np.array([1.0 - prob, prob])
+        own_match, source = match_prob(strategy, board, slot, 0)
         own_visits = None if source == FROM_ENDING else _visits_of(strategy, board, slot, visits)
         if source == FROM_COARSER:
             notes.append("the table never met my infostate and answers from a coarser one")
         elif source == FROM_NOTHING:
             notes.append("the table has no answer for my infostate and folds")
-    sharp = "exact" if found.is_exact else "nearly exact"
+    plays = opponent.strategy
+    if plays.pulls == LATEST and any(e.opponent_pulled is not None for e in situation.events):
+        notes.append("the opponent paid as the table never does: taken to be off its latest tiles")
+    if plays.pulls == LATEST and plays.decision_kind == EXACT and game.pulls == "free":
+        notes.append("the table has no answers to other payments than the default rule's")
     method = "exact" if found.is_exact else "exact for a nearly exact posterior"
     ci95, lead_ci95 = None, None
     actions: tuple[ActionValue, ...] = ()
+    payments = None
     if is_mine:
-        if isinstance(posterior, Holdings) and len(posterior.weights) <= EXACT_LIMIT:
-            outcomes = best_reply(opponent.strategy, board, slot, posterior)
-        else:
+        valued = _value_exactly(plays, board, slot, posterior, game)
+        if valued is None:
             rng = np.random.default_rng(seed)
-            reply = sampled_reply(
-                opponent.strategy,
-                found.setups,
-                board,
-                slot,
-                posterior,
-                samples=samples,
-                rng=rng,
-                own=strategy,
+            valued, batches, method = _value_by_draws(
+                strategy, opponent, found, board, slot, game, samples, rng
             )
-            outcomes = reply.outcomes
-            best = int(outcomes[:, VALUE].argmax()) if kind == CHOICE else FOLD
-            mine = "learned on separate draws" if reply.is_learned[best] else "the table's own"
-            method = (
-                f"sampled: {sharp} posterior, {reply.num_draws} draws, my later decisions {mine}"
-            )
-            ci95 = mean_interval(reply.batches[:, best])
-            if kind == CHOICE:
-                lead_ci95 = mean_interval(reply.batches[:, best] - reply.batches[:, 1 - best])
-        actions = _action_values(situation, outcomes, own_probs, kind == CHOICE)
+            ci95, lead_ci95 = _intervals(valued, batches)
+        probs = _own_probs(strategy, board, slot, valued.ways, own_match)
+        actions = _action_values(valued, probs)
+        if kind == CHOICE and game.pulls != "latest":
+            payments = _payments_of(board, slot, game, valued)
     resolved = None
     if is_resolving:
         resolved, note = resolve_decision(strategy, situation, game)
@@ -302,6 +357,7 @@ def query(
         method="; ".join([method, *notes]),
         ci95=ci95,
         lead_ci95=lead_ci95,
+        payments=payments,
         opponent=opponent.name,
         observed=_observed_json(opponent.observed, found.share),
         resolved=resolved,
@@ -338,9 +394,8 @@ def _find_posterior(opponent: Opponent, situation: Situation, game: Game) -> _Fo
         posterior: Posterior = drawn
         share = 0.0
         if observed is not None:
-            seen = weigh_setups(
-                situation, decisions, observed.tiles, observed.chips, observed.probs
-            )
+            listed = Holdings(observed.tiles, observed.chips, observed.probs)
+            seen = _weigh_listed(listed, decisions, situation)
             posterior, share = mix_posteriors(drawn, seen, observed.share)
         if len(posterior.weights):
             is_filtered = setups.setup_kind != LISTED and count_setups(game) > EXACT_LIMIT
@@ -362,7 +417,7 @@ def _posterior_under(
     """Return the posterior under one reading, as a list where that is short enough."""
     listed = list_strategy_setups(setups, game, EXACT_LIMIT)
     if listed is not None:
-        return weigh_setups(situation, decisions, listed.tiles, listed.chips, listed.weights)
+        return _weigh_listed(listed, decisions, situation)
     if decisions is not None and decisions.decision_kind == EXACT:
         raise InputError(
             f"strategy with a decision for each infostate: in {game.name} it needs listed setups"
@@ -375,6 +430,14 @@ def _posterior_under(
     return remainders
 
 
+def _weigh_listed(listed: Holdings, decisions: Strategy | None, situation: Situation) -> Holdings:
+    """Return which of some setups may have been placed, and how they stand now."""
+    setups = listed[:3]
+    if decisions is not None and decisions.pulls != LATEST:
+        return weigh_paying(situation, decisions, *setups)
+    return weigh_setups(situation, decisions, *setups)
+
+
 def _tile_probs(posterior: Posterior, situation: Situation) -> dict[int, float]:
     """Return the probability of each number that the faced tile can be."""
     seen = {event.number for event in situation.events}
@@ -383,26 +446,142 @@ def _tile_probs(posterior: Posterior, situation: Situation) -> dict[int, float]:
     return {tile: float(probs[tile]) for tile in candidates if tile not in seen}
 
 
-def _action_values(
-    situation: Situation, outcomes: NDArray[np.float64], own_probs: NDArray[np.float64], both: bool
-) -> tuple[ActionValue, ...]:
-    """Return the actions, the better one first; of equals the one that the table takes more."""
+class _Valued(NamedTuple):
+    """What my actions are worth: fold, then each way to pay, the default rule's first."""
+
+    ways: NDArray[np.int64]  # (ways, N), what each takes off each tile; none if I must fold
+    outcomes: NDArray[np.float64]  # (1 + ways, 4), as best_reply gives them
+    intervals: tuple[tuple[float, float], ...] | None  # 95%, where they were sampled
+    default_cost_ci95: tuple[float, float] | None
+    num_tried: int
+
+    @property
+    def best(self) -> int:
+        """The best action; of equals the first."""
+        return int((np.round(self.outcomes[:, VALUE], 12)).argmax())
+
+
+def _value_exactly(
+    strategy: Strategy, board: Board, slot: int, posterior: Posterior, game: Game
+) -> _Valued | None:
+    """Return the values of a best response from here on; None where that is too much work."""
+    if not isinstance(posterior, Holdings) or len(posterior.weights) > EXACT_LIMIT:
+        return None
+    if game.pulls == "latest" and strategy.pulls == LATEST:
+        is_open = classify(board, slot)[0] == CHOICE
+        ways = list_payments(board, 0, slot, LATEST)[: int(is_open)]
+        outcomes = best_reply(strategy, board, slot, posterior)[: 1 + len(ways)]
+        return _Valued(ways, outcomes, None, None, len(ways))
+    is_payer = strategy.pulls != LATEST  # its payments cannot be sampled
+    if not is_payer and count_payments(board, slot, game.pulls_code) > MOST_WAYS:
+        return None
+    limit = None if is_payer else VISIT_LIMIT
+    found = best_pay_reply(strategy, board, slot, posterior, game.pulls_code, limit=limit)
+    return None if found is None else _Valued(*found, None, None, len(found[0]))
+
+
+def _value_by_draws(
+    strategy: Strategy,
+    opponent: Opponent,
+    found: _Found,
+    board: Board,
+    slot: int,
+    game: Game,
+    samples: int,
+    rng: np.random.Generator,
+) -> tuple[_Valued, NDArray[np.float64], str]:
+    """Return sampled values, the mean value of each action in each batch, and how it was done."""
+    reply = sampled_reply(
+        opponent.strategy,
+        found.setups,
+        board,
+        slot,
+        found.posterior,
+        samples=samples,
+        rng=rng,
+        own=strategy,
+        pulls=game.pulls_code,
+    )
+    batches, num = reply.batches, reply.num_draws
+    intervals = tuple(_interval(column, num, game) for column in batches.T)
+    cost_ci95 = None
+    if len(reply.ways):
+        better = 1 + int(reply.outcomes[1:, VALUE].argmax())
+        cost_ci95 = mean_interval(batches[:, better] - batches[:, 1])
+    valued = _Valued(reply.ways, reply.outcomes, intervals, cost_ci95, reply.num_tried)
+    sharp = "exact" if found.is_exact else "nearly exact"
+    mine = "learned on separate draws" if reply.is_learned[valued.best] else "the table's own"
+    return valued, batches, f"sampled: {sharp} posterior, {num} draws, my later decisions {mine}"
+
+
+def _interval(batches: NDArray[np.float64], num_draws: int, game: Game) -> tuple[float, float]:
+    """Return a 95% confidence interval of what playing on well is worth.
+
+    Two things are added to that of the mean.  Decisions learned on more draws would be better ones,
+    by half a standard error on average for the share of draws that are learned on, so the upper
+    end is raised by half its distance (``tests/benchmarks/advice.py`` counts what that covers).
+    And what happens in none of n draws has a probability below 3 / n with 95% confidence.
+    """
+    low, high = mean_interval(batches)
+    most = 1.0 if game.is_win else float(game.num_chips)
+    unmet = 3.0 / num_draws * 2 * most
+    mean = (low + high) / 2
+    high += (high - mean) * _LEARNING_ALLOWANCE
+    return max(min(low, mean - unmet), -most), min(max(high, mean + unmet), most)
+
+
+def _intervals(
+    valued: _Valued, batches: NDArray[np.float64]
+) -> tuple[tuple[float, float], tuple[float, float] | None]:
+    """Return the interval of the best action, and that of its lead over the other kind."""
+    assert valued.intervals is not None
+    best = valued.best
+    if not len(valued.ways):
+        return valued.intervals[best], None
+    other = FOLD if best != FOLD else 1 + int(valued.outcomes[1:, VALUE].argmax())
+    return valued.intervals[best], mean_interval(batches[:, best] - batches[:, other])
+
+
+def _own_probs(
+    strategy: Strategy, board: Board, slot: int, ways: NDArray[np.int64], match: float
+) -> list[float]:
+    """Return how often the strategy folds, and pays in each of the ways."""
+    known = list_payments(board, 0, slot, strategy.pulls) if len(ways) else ways
+    given = np.zeros(len(known))
+    if len(ways):
+        pay_probs(strategy, board, slot, 0, given)
+    shares = {tuple(way): prob for way, prob in zip(known.tolist(), given.tolist(), strict=True)}
+    return [1.0 - match, *(match * shares.get(tuple(way), 0.0) for way in ways.tolist())]
+
+
+def _action_values(valued: _Valued, own_probs: list[float]) -> tuple[ActionValue, ...]:
+    """Return the actions, better first; of equals the one that the table takes more."""
     actions = []
-    for action in (FOLD, MATCH) if both else (FOLD,):
-        value, win, draw, loss = (float(x) for x in outcomes[action])
-        pulls = _default_pulls(situation) if action == MATCH else {}
-        prob = float(own_probs[action])
-        actions.append(ActionValue(_NAMES[action], pulls, value, win, draw, loss, prob))  # type: ignore[arg-type]
+    for number, (outcome, prob) in enumerate(zip(valued.outcomes, own_probs, strict=True)):
+        value, win, draw, loss = (float(x) for x in outcome)
+        pulls = {} if number == FOLD else _pulls_of(valued.ways[number - 1])
+        ci95 = None if valued.intervals is None else valued.intervals[number]
+        name = _NAMES[min(number, MATCH)]
+        actions.append(ActionValue(name, pulls, value, win, draw, loss, float(prob), ci95))  # type: ignore[arg-type]
     return tuple(sorted(actions, key=lambda a: (-round(a.value, 12), -a.table_probability)))
 
 
-def _default_pulls(situation: Situation) -> dict[int, int]:
-    """Return what a match takes off my later tiles by the default rule, by slot from 1."""
-    board, slot = situation.board(), situation.slot
-    before = board.chips[0].copy()
-    pull_latest(board, 0, slot)
-    taken = before - board.chips[0]
-    return {s + 1: int(taken[s]) for s in range(len(taken)) if taken[s]}
+def _pulls_of(way: NDArray[np.int64]) -> dict[int, int]:
+    """Return what a way to pay takes off later tiles, by slot from 1."""
+    return {slot + 1: int(chips) for slot, chips in enumerate(way) if chips}
+
+
+def _payments_of(board: Board, slot: int, game: Game, valued: _Valued) -> Payments:
+    """Return what is to be said of the ways to pay."""
+    values = valued.outcomes[1:, VALUE]
+    return Payments(
+        ways=count_payments(board, slot, game.pulls_code),
+        tried=valued.num_tried,
+        valued=len(valued.ways),
+        default=_pulls_of(valued.ways[0]),
+        default_cost=float(values.max() - values[0]),
+        default_cost_ci95=valued.default_cost_ci95,
+    )
 
 
 def _visits_of(

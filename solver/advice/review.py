@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.advice.answer import Advice, query
+from solver.advice.answer import DEFAULT_SAMPLES, Advice, query
 from solver.advice.interval import mean_interval
 from solver.advice.rank import Field, Standing, rank_setup, same_margin
 from solver.record import Choice, Entry, Record, format_record
@@ -186,7 +186,7 @@ def review_game(
     field: Field,
     *,
     players: Sequence[int] = (1, 2),
-    samples: int = 20_000,
+    samples: int = DEFAULT_SAMPLES,
     seed: int = 0,
     visits: NDArray[np.int64] | NDArray[np.float64] | None = None,
 ) -> GameReview:

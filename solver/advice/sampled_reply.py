@@ -3,14 +3,16 @@
 For games whose holdings cannot be listed.  My later decisions are looked up in a small table over
 (slot, candidates below and above my tile, opponent's stack, lead), learned on draws of its own: at
 each of my decisions along a game both actions are played out with the same luck, and the better
-mean wins.  Where the table has too few draws I play as my own strategy does, which need not be the
-opponent's.  Which of the two, learned or my strategy's own, earns more after an action is settled
-on further draws, and the values come from a last batch that neither step has seen.  So a value is
-that of a way to play that exists, and on average never above that of the best one.  Naming the
-better of two actions by these values is one more choice: in a close call its value is a little
-high.
+mean wins.  Where that has too few draws the stack is left out, and where there still are too few I
+play as my own strategy does, which need not be the opponent's.  Which of the two, learned or my
+strategy's own, earns more after an action is settled on further draws, and the values come from a
+last batch that neither step has seen.  So a value is that of a way to play that exists, and on
+average never above that of the best one.  Naming the better of two actions by these values is one
+more choice: in a close call its value is a little high.
 
-Takes ``pulls='latest'``; I am player 0.
+A gap that may be paid in many ways is first paid in some of them by the same luck
+(:mod:`solver.advice.ways`), and the best go on.  Later gaps are paid by the default rule, which
+is also how the opponent is taken to pay.  I am player 0.
 """
 
 from __future__ import annotations
@@ -25,9 +27,12 @@ from solver.abstraction import candidates_of, lead_step, step_of
 from solver.advice.mixture import Mixture, Posterior
 from solver.advice.posterior import Holdings, Remainders, draw_rest, place_set
 from solver.advice.reply import DRAW, LOSS, VALUE, WIN, as_compiled, copy_board
+from solver.advice.ways import narrow_payments
+from solver.payments import list_payments
 from solver.rules import (
     CHOICE,
     FOLD,
+    LATEST,
     MATCH,
     Board,
     chips_after_pulls,
@@ -35,34 +40,41 @@ from solver.rules import (
     colour,
     later_chips,
     new_board,
+    pull,
     pull_latest,
     settle,
     utility,
 )
-from solver.strategy import Strategy, match_prob
+from solver.strategy import CONSTANT, Strategy, match_prob
 
 __all__ = ["SampledReply", "sampled_reply"]
 
 
 class SampledReply(NamedTuple):
-    """What :func:`sampled_reply` found.
+    """What :func:`sampled_reply` found; the first axis over actions is fold, then the ways to pay.
 
     Attributes
     ----------
-    outcomes : ndarray of float64, shape (2, 4)
+    ways : ndarray of int64, shape (ways, N)
+        What each way to pay that was valued takes off each tile, the default rule's first.
+    outcomes : ndarray of float64, shape (1 + ways, 4)
         As in :func:`best_reply`, estimated.
-    batches : ndarray of float64, shape (batches, 2)
+    batches : ndarray of float64, shape (batches, 1 + ways)
         Mean utility of each action in each batch.
-    is_learned : ndarray of bool, shape (2,)
+    is_learned : ndarray of bool, shape (1 + ways,)
         Whether my decisions after each action are the learned ones, else my strategy's own.
     num_draws : int
         Draws that the values come from.
+    num_tried : int
+        Ways to pay that were compared.
     """
 
+    ways: NDArray[np.int64]
     outcomes: NDArray[np.float64]
     batches: NDArray[np.float64]
     is_learned: NDArray[np.bool_]
     num_draws: int
+    num_tried: int
 
 
 class _Draws(NamedTuple):
@@ -77,8 +89,8 @@ class _Draws(NamedTuple):
     faced: NDArray[np.int64]
     tiles: NDArray[np.int64]  # (holdings, N)
     chips: NDArray[np.int64]
-    lean: NDArray[np.float64]  # (reply keys,): sum of match less fold values in my decisions
-    visits: NDArray[np.int64]  # (reply keys,)
+    lean: NDArray[np.float64]  # (tables, reply keys): sum of match less fold values where I decide
+    visits: NDArray[np.int64]  # (tables, reply keys)
 
 
 NUM_BATCHES = 20
@@ -97,6 +109,7 @@ def sampled_reply(
     samples: int,
     rng: np.random.Generator,
     own: Strategy | None = None,
+    pulls: int = LATEST,
 ) -> SampledReply:
     """Estimate what each action is worth if I play on by the better of two ways.
 
@@ -111,17 +124,18 @@ def sampled_reply(
     posterior : Remainders, Holdings or Mixture
         What the opponent may hold.
     samples : int
-        Draws in all: 4 in 10 to learn on, 1 to choose by, 5 to value.
+        Draws in all: 6 in 10 to learn on, 1 to choose by, 3 to value.
     rng : Generator
         Random numbers.
     own : Strategy, optional
         One of the two ways for my decisions; left out, ``strategy``.
+    pulls : int
+        LATEST, TILES or FREE: how I may pay in this slot.  Later I pay by the default rule.
     """
     n = board.shown.shape[0]
     candidates = (n + 1) // 2 + 1
-    num_keys = n * candidates * candidates * _STACK_STEPS * _LEAD_STEPS
+    num_keys = n * candidates * candidates * (1 + _STACK_STEPS) * _LEAD_STEPS
     remainders, holdings = _split(posterior, n)
-    learned = np.zeros(num_keys), np.zeros(num_keys, np.int64)
     draws = _Draws(
         as_compiled(strategy),
         as_compiled(strategy if own is None else own),
@@ -132,21 +146,49 @@ def sampled_reply(
         remainders.tiles,
         holdings.tiles,
         holdings.chips,
-        *learned,
+        np.zeros((1, num_keys)),
+        np.zeros((1, num_keys), np.int64),
     )
-    learning, choosing = max(samples * 4 // 10, 1), max(samples // 10, 1)
+    learning, choosing = max(samples * 6 // 10, 1), max(samples // 10, 1)
     num_each = max((samples - learning - choosing) // NUM_BATCHES, 1)
-    both, neither = np.ones(2, np.bool_), np.zeros(2, np.bool_)
-    _run_draws(draws, board, slot, learning, rng, True, both, np.zeros((2, 4)))
-    own_way, learned_way = np.zeros((2, 4)), np.zeros((2, 4))
-    _run_draws(draws, board, slot, choosing, rng, False, neither, own_way)
-    _run_draws(draws, board, slot, choosing, rng, False, both, learned_way)
+    ways = np.zeros((0, n), np.int64)
+    if classify(board, slot)[0] == CHOICE:
+        ways = list_payments(board, 0, slot, LATEST)
+    _learn_draws(draws, board, slot, ways, np.arange(1 + len(ways)), learning, rng, 0)
+    num_tried = len(ways)
+    if len(ways) and pulls != LATEST:
+
+        def compare(tried: NDArray[np.int64], num_draws: int) -> NDArray[np.float64]:
+            values = np.empty((num_draws, len(tried)))
+            _compare_draws(draws, board, slot, tried, rng, values)
+            return values
+
+        ways, num_tried = narrow_payments(board, slot, pulls, compare)
+        draws = draws._replace(
+            lean=np.concatenate([draws.lean, np.zeros((len(ways) - 1, num_keys))]),
+            visits=np.concatenate([draws.visits, np.zeros((len(ways) - 1, num_keys), np.int64)]),
+        )
+    # Fold and the default way share a table; what is best after another way need not be so there.
+    tables = np.array([0, *range(len(ways))])
+    num_actions = len(tables)
+    for action in range(2, num_actions):
+        one = np.array([action])
+        _learn_draws(draws, board, slot, ways, one, learning // 2, rng, tables[action])
+    own_way, learned_way = np.zeros((num_actions, 4)), np.zeros((num_actions, 4))
+    for used, found in ((np.full(num_actions, -1), own_way), (tables, learned_way)):
+        _value_draws(draws, board, slot, ways, choosing, rng, used, found)
     is_learned = learned_way[:, VALUE] > own_way[:, VALUE]
-    batches = np.zeros((NUM_BATCHES, 2, 4))
+    tables = np.where(is_learned, tables, -1)
+    batches = np.zeros((NUM_BATCHES, num_actions, 4))
     for batch in batches:
-        _run_draws(draws, board, slot, num_each, rng, False, is_learned, batch)
+        _value_draws(draws, board, slot, ways, num_each, rng, tables, batch)
     return SampledReply(
-        batches.mean(axis=0), batches[:, :, VALUE].copy(), is_learned, num_each * NUM_BATCHES
+        ways,
+        batches.mean(axis=0),
+        batches[:, :, VALUE].copy(),
+        is_learned,
+        num_each * NUM_BATCHES,
+        num_tried,
     )
 
 
@@ -161,8 +203,11 @@ def _split(posterior: Posterior, num_tiles: int) -> tuple[Remainders, Holdings]:
 
 
 @njit(cache=True, nogil=True)
-def _reply_key(board, slot, num_chips):
-    """Return the key of my decision in ``slot`` among those of my one setup."""
+def _reply_keys(board, slot, num_chips):
+    """Return the key of my decision in ``slot`` among those of my one setup, and the coarser one.
+
+    The coarser key leaves out the opponent's stack.
+    """
     n = board.shown.shape[0]
     seen = 0
     for s in range(slot):
@@ -173,8 +218,9 @@ def _reply_key(board, slot, num_chips):
     lead -= board.winnings[1] + later_chips(board.chips[1], slot)
     candidates = (n + 1) // 2 + 1
     key = (slot * candidates + below) * candidates + above
-    key = key * _STACK_STEPS + step_of(board.chips[1, slot], _STACK_STEPS)
-    return key * _LEAD_STEPS + lead_step(lead, num_chips)
+    key = key * _LEAD_STEPS + lead_step(lead, num_chips)
+    first_fine = n * candidates * candidates * _LEAD_STEPS
+    return first_fine + key * _STACK_STEPS + step_of(board.chips[1, slot], _STACK_STEPS), key
 
 
 @njit(cache=True, nogil=True)
@@ -202,7 +248,7 @@ def _draw_holding(draws, rng, target, board, slot):
 
 @njit(cache=True, nogil=True)
 def _act(board, slot, player, action):
-    """Fold or match in ``slot``, in place."""
+    """Fold or match in ``slot``, paying by the default rule, in place."""
     if action == MATCH:
         pull_latest(board, player, slot)
         settle(board, slot, -1)
@@ -211,78 +257,142 @@ def _act(board, slot, player, action):
 
 
 @njit(cache=True, nogil=True)
-def _choose(draws, board, slot, player, luck, use_learned):
-    """Return the action of either player by the way to play."""
-    if player == 0 and use_learned:
-        key = _reply_key(board, slot, draws.strategy.num_chips)
-        if draws.visits[key] >= _MIN_VISITS:
-            return MATCH if draws.lean[key] > 0.0 else FOLD
+def _act_first(board, slot, ways, action):
+    """Take my action in the slot that is asked about, in place: fold, or match by a way to pay."""
+    if action == FOLD:
+        settle(board, slot, 0)
+    else:
+        pull(board, 0, slot, ways[action - 1])
+        settle(board, slot, -1)
+
+
+@njit(cache=True, nogil=True)
+def _choose(draws, board, slot, player, luck, table):
+    """Return the action of either player; mine by what ``table`` learned, if it is not -1."""
+    if player == 0 and table >= 0:
+        key, coarse = _reply_keys(board, slot, draws.strategy.num_chips)
+        if draws.visits[table, key] < _MIN_VISITS:
+            key = coarse
+        if draws.visits[table, key] >= _MIN_VISITS:
+            return MATCH if draws.lean[table, key] > 0.0 else FOLD
     prob, _ = match_prob(draws.own if player == 0 else draws.strategy, board, slot, player)
     return MATCH if luck[slot] < prob else FOLD
 
 
 @njit(cache=True, nogil=True)
-def _finish(draws, board, slot, luck, use_learned):
-    """Play from the start of ``slot`` to the end, in place."""
+def _is_settled(draws, board):
+    """Whether the rest of the game cannot matter: the one who has won only has to spend nothing.
+
+    An opponent who decides the same everywhere may still spend.
+    """
+    strategy = draws.strategy
+    if not strategy.is_win:
+        return False
+    is_lost = board.winnings[1] > strategy.num_chips and strategy.decision_kind != CONSTANT
+    return board.winnings[0] > strategy.num_chips or is_lost
+
+
+@njit(cache=True, nogil=True)
+def _finish(draws, board, slot, luck, table):
+    """Play from the start of ``slot`` until nothing can change any more, in place."""
     for s in range(slot, board.shown.shape[0]):
+        if _is_settled(draws, board):
+            return
         kind, player = classify(board, s)
         if kind == CHOICE:
-            _act(board, s, player, _choose(draws, board, s, player, luck, use_learned))
+            _act(board, s, player, _choose(draws, board, s, player, luck, table))
         else:
             settle(board, s, player)
 
 
 @njit(cache=True, nogil=True)
-def _learn(draws, board, slot, luck, spare_board):
+def _learn(draws, board, slot, luck, spare_board, table):
     """Play from the start of ``slot``, trying both actions at each of my decisions, in place."""
     num_chips = draws.strategy.num_chips
     for s in range(slot, board.shown.shape[0]):
+        if _is_settled(draws, board):
+            return
         kind, player = classify(board, s)
         if kind != CHOICE:
             settle(board, s, player)
             continue
         if player == 0:
-            key = _reply_key(board, s, num_chips)
+            key, coarse = _reply_keys(board, s, num_chips)
             for action in range(2):
                 copy_board(board, spare_board)
                 _act(spare_board, s, 0, action)
-                _finish(draws, spare_board, s + 1, luck, True)
+                _finish(draws, spare_board, s + 1, luck, table)
                 value = utility(spare_board.winnings[0], num_chips, draws.strategy.is_win)
-                draws.lean[key] += value if action == MATCH else -value
-            draws.visits[key] += 1
-        _act(board, s, player, _choose(draws, board, s, player, luck, True))
+                draws.lean[table, key] += value if action == MATCH else -value
+                draws.lean[table, coarse] += value if action == MATCH else -value
+            draws.visits[table, key] += 1
+            draws.visits[table, coarse] += 1
+        _act(board, s, player, _choose(draws, board, s, player, luck, table))
 
 
 @njit(cache=True, nogil=True)
-def _run_draws(draws, start, slot, num_draws, rng, is_learning, is_learned, means):
-    """Play out draws after each action in ``slot``; add the mean outcomes to ``means``, in place.
+def _draw_root(draws, start, slot, draw, num_draws, rng, root, luck):
+    """Put a draw of what the opponent holds on ``root``, and one of ``luck``, in place.
 
-    ``is_learned`` says for each action whether my decisions after it are the learned ones; while
-    learning, the table is filled and ``means`` left alone.  The picks of what the opponent holds
-    are spread evenly over its distribution.
+    The picks of what it holds are spread evenly over its distribution.
+    """
+    copy_board(start, root)
+    _draw_holding(draws, rng, (draw + rng.random()) / num_draws, root, slot)
+    for s in range(luck.shape[0]):
+        luck[s] = rng.random()
+
+
+@njit(cache=True, nogil=True)
+def _learn_draws(draws, start, slot, ways, actions, num_draws, rng, table):
+    """Learn on draws, after each of these actions of mine in ``slot`` in turn."""
+    n = start.shown.shape[0]
+    root, board = new_board(n), new_board(n)
+    luck = np.empty(n)
+    for draw in range(num_draws):
+        # Each action meets the whole distribution: its draws are spread over it.
+        _draw_root(draws, start, slot, draw, num_draws, rng, root, luck)
+        copy_board(root, board)
+        _act_first(board, slot, ways, actions[draw % actions.shape[0]])
+        _learn(draws, board, slot + 1, luck, root, table)
+
+
+@njit(cache=True, nogil=True)
+def _value_draws(draws, start, slot, ways, num_draws, rng, tables, means):
+    """Play out draws after each of my actions in ``slot``; add the mean outcomes to ``means``.
+
+    ``tables`` says for each action which table has my decisions after it, -1 my strategy.
     """
     n = start.shown.shape[0]
-    root = new_board(n)
-    board = new_board(n)
-    spare_board = new_board(n)
+    root, board = new_board(n), new_board(n)
     luck = np.empty(n)
     num_chips = draws.strategy.num_chips
-    kind, _ = classify(start, slot)
     for draw in range(num_draws):
-        copy_board(start, root)
-        _draw_holding(draws, rng, (draw + rng.random()) / num_draws, root, slot)
-        for s in range(n):
-            luck[s] = rng.random()
-        for action in range(2):
-            if action == MATCH and kind != CHOICE:
-                continue
+        _draw_root(draws, start, slot, draw, num_draws, rng, root, luck)
+        for action in range(tables.shape[0]):
             copy_board(root, board)
-            _act(board, slot, 0, action)
-            if is_learning:
-                _learn(draws, board, slot + 1, luck, spare_board)
-                continue
-            _finish(draws, board, slot + 1, luck, is_learned[action])
+            _act_first(board, slot, ways, action)
+            _finish(draws, board, slot + 1, luck, tables[action])
             winnings = board.winnings[0]
             means[action, VALUE] += utility(winnings, num_chips, draws.strategy.is_win) / num_draws
             result = WIN if winnings > num_chips else DRAW if winnings == num_chips else LOSS
             means[action, result] += 1.0 / num_draws
+
+
+@njit(cache=True, nogil=True)
+def _compare_draws(draws, start, slot, ways, rng, values):
+    """Fill ``values`` (draws, ways) with my utility after each way to pay, by the same luck.
+
+    Later I decide as my strategy does.
+    """
+    n = start.shown.shape[0]
+    root, board = new_board(n), new_board(n)
+    luck = np.empty(n)
+    num_draws = values.shape[0]
+    for draw in range(num_draws):
+        _draw_root(draws, start, slot, draw, num_draws, rng, root, luck)
+        for way in range(ways.shape[0]):
+            copy_board(root, board)
+            _act_first(board, slot, ways, way + 1)
+            _finish(draws, board, slot + 1, luck, -1)
+            winnings = board.winnings[0]
+            values[draw, way] = utility(winnings, draws.strategy.num_chips, draws.strategy.is_win)

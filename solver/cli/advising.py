@@ -16,6 +16,7 @@ from solver.cli.common import (
     ASK_SEED,
     emit,
     open_player,
+    paying_by,
     percent,
     read_text,
 )
@@ -23,6 +24,9 @@ from solver.cli.opponents import open_opponent
 from solver.rules import InputError
 
 __all__ = ["register"]
+
+_MOST_SHOWN = 12
+"""Actions that are printed for a person."""
 
 
 def register(app: typer.Typer) -> None:
@@ -55,6 +59,12 @@ def query(
     resolve: Annotated[
         bool, typer.Option(help="Solve the rest of the game anew where few slots are left.")
     ] = True,
+    pulls: Annotated[
+        str | None,
+        typer.Option(
+            help="How I may pay a gap: latest, tiles or free (default: as in the table's game)."
+        ),
+    ] = None,
     game: ASK_GAME = None,
     objective: ASK_OBJECTIVE = None,
     seed: ASK_SEED = 0,
@@ -62,6 +72,8 @@ def query(
     quiet: ASK_QUIET = False,
 ) -> None:
     """Advise in a situation: match or fold, against the table or what --opponent says.
+
+    With --pulls, every way to pay is an action of its own; of many, those that are worth it.
 
     A file of setups seen has one a line, as for --me; ? was not seen, b or w only by colour, and x3
     at the end says three times.
@@ -71,18 +83,19 @@ def query(
 
     player = open_player(table, game=game, objective=objective)
     against = open_opponent(opponent, player, prior=prior)
+    rules = paying_by(player, pulls)
     if situation is not None:
         if me is not None or facing is not None or history:
             raise InputError("--situation: it stands instead of --me, --history and --facing")
-        where = parse_situation_json(player.game, read_text(situation, "--situation"))
+        where = parse_situation_json(rules, read_text(situation, "--situation"))
     elif me is None or facing is None:
         raise InputError("a situation needs --me and --facing (and --history from slot 2 on)")
     else:
-        where = parse_situation(player.game, me=me, history=history, facing=facing)
+        where = parse_situation(rules, me=me, history=history, facing=facing)
     advice = ask(
         player.strategy,
         where,
-        player.game,
+        rules,
         opponent=against,
         seed=seed,
         visits=None if player.table is None else player.table.visits,
@@ -97,18 +110,21 @@ def _show_advice(console: Console, data: dict[str, Any]) -> None:
     console.print(f"[bold]{data['decision']}[/bold]{reason}")
     if data["actions"]:
         grid = Grid("action", "pays", "value", "win", "draw", "loss", "table plays it")
-        for row in data["actions"]:
+        paying = data.get("payments")
+        for row in data["actions"][:_MOST_SHOWN]:
             pays = ", ".join(f"{k} {v}" for k, v in (row["pulls"] or {}).items())
             grid.add_row(
                 row["action"],
-                pays or "-",
-                f"{row['value']:+.3f}",
+                pays + _is_default(row, paying) or "-",
+                _value_text(row),
                 percent(row["win"]),
                 percent(row["draw"]),
                 percent(row["loss"]),
                 percent(row["table_probability"]),
             )
         console.print(grid)
+        if paying is not None:
+            _show_payments(console, data)
     tiles = sorted(data["opponent_tile"].items(), key=lambda item: -item[1])
     if tiles:
         console.print(
@@ -126,6 +142,36 @@ def _show_advice(console: Console, data: dict[str, Any]) -> None:
     console.print(f"method: {data['method']}", style="dim", markup=False)
     if not data["known"]:
         console.print("What is assumed does not cover this well; see method.", style="yellow")
+
+
+def _value_text(row: dict[str, Any]) -> str:
+    """Return an action's value, with its interval where it was sampled."""
+    text = f"{row['value']:+.3f}"
+    return text + " ({:+.3f} to {:+.3f})".format(*row["ci95"]) if "ci95" in row else text
+
+
+def _is_default(row: dict[str, Any], paying: dict[str, Any] | None) -> str:
+    """Return a mark for the default way to pay among several."""
+    if paying is None or row["action"] != "match" or row["pulls"] != paying["default"]:
+        return ""
+    return " (default)" if row["pulls"] else "winnings (default)"
+
+
+def _show_payments(console: Console, data: dict[str, Any]) -> None:
+    """Say how many ways to pay there are, and what the default one costs."""
+    paying = data["payments"]
+    ways, tried, valued = (paying[name] for name in ("ways", "tried", "valued"))
+    text = f"ways to pay: {ways:,}"
+    if tried < ways:
+        text += f", {tried:,} of them compared by sampling"
+    if valued < tried:
+        text += f"; the {valued} best are valued, the others were worse or no better"
+    hidden = len(data["actions"]) - _MOST_SHOWN
+    console.print(text + (f"; {hidden:,} more actions with --json" if hidden > 0 else ""))
+    cost = f"paying by the default rule costs {paying['default_cost']:.3f}"
+    if paying["default_cost_ci95"] is not None:
+        cost += " ({:+.3f} to {:+.3f})".format(*paying["default_cost_ci95"])
+    console.print(cost)
 
 
 def _assumed(data: dict[str, Any]) -> str:

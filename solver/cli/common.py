@@ -10,7 +10,7 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,6 +39,7 @@ __all__ = [
     "default_threads",
     "emit",
     "open_player",
+    "paying_by",
     "percent",
     "read_game",
     "read_text",
@@ -123,6 +124,16 @@ def open_player(
     if objective is not None and objective != table.game.objective:
         raise InputError(f"--objective {objective}: the table {path} is for {table.game.objective}")
     return Player(str(path), table.game, table.strategy, table)
+
+
+def paying_by(player: Player, pulls: str | None) -> Game:
+    """Return the player's game with another way for that player to pay, if one is named."""
+    if pulls is None or pulls == player.game.pulls:
+        return player.game
+    game = replace(player.game, pulls=pulls)  # type: ignore[arg-type]  # it checks the name itself
+    if player.game.pulls != "latest":
+        raise InputError(f"--pulls {pulls}: {player.name} is for {player.game.pulls}")
+    return game
 
 
 def read_text(path: str, what: str) -> str:
