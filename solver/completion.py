@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from solver.abstraction import count_bits
 from solver.memoryless import nth_tile
-from solver.rules import Game
+from solver.rules import Game, InputError
 from solver.setups import PartialSetup, Setup, complete_setup
 from solver.strategy import (
     BY_TILE,
@@ -21,11 +21,12 @@ from solver.strategy import (
     MEMORYLESS,
     UNIFORM,
     Strategy,
+    check_fits,
     draw_strategy_setup,
     setup_prob,
 )
 
-__all__ = ["DrawnSetups", "complete_from_strategy", "condition_model"]
+__all__ = ["DrawnSetups", "complete_from_strategy", "condition_model", "draw_setups"]
 
 _OPEN = -1
 
@@ -48,6 +49,50 @@ class DrawnSetups:
     setups: tuple[Setup, ...]
     probabilities: tuple[float, ...]
     known: bool
+
+
+def draw_setups(
+    strategy: Strategy, game: Game, *, partial: str = "", count: int = 1, seed: int | None = None
+) -> DrawnSetups:
+    """Draw setups to place, as ``blackwhite setup`` does.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        For ``game``.
+    game : Game
+    partial : str
+        A half-placed board to complete, such as ``8:4,?:1,?``; nothing for an empty one.
+    count : int
+        How many setups, at least 1.
+    seed : int, optional
+        Seed of the draws; left out, each call draws anew.
+
+    Returns
+    -------
+    DrawnSetups
+        The setups, and the probability with which the strategy places each.
+
+    Raises
+    ------
+    InputError
+        If the board is malformed or cannot be completed, or another argument is out of its range.
+
+    Examples
+    --------
+    >>> from solver.bots import make_bot
+    >>> game = Game(2, 3)
+    >>> drawn = draw_setups(make_bot("bot:random", game), game, partial="1:?", count=2, seed=1)
+    >>> [str(setup) for setup in drawn.setups]
+    ['1:2,0:1', '1:1,0:2']
+    >>> drawn.probabilities
+    (0.25, 0.25)
+    """
+    check_fits(strategy, game)
+    if count < 1:
+        raise InputError(f"count {count}: draw at least 1")
+    board = PartialSetup.parse(partial, game)
+    return complete_from_strategy(strategy, board, game, np.random.default_rng(seed), count=count)
 
 
 def complete_from_strategy(

@@ -200,16 +200,10 @@ def setup(
     quiet: ASK_QUIET = False,
 ) -> None:
     """Draw setups to place from a strategy."""
-    import numpy as np
-
-    from solver.completion import complete_from_strategy
-    from solver.setups import PartialSetup
+    from solver.completion import draw_setups
 
     player = open_player(table, game=game, objective=objective)
-    board = PartialSetup.parse(partial or "", player.game)
-    drawn = complete_from_strategy(
-        player.strategy, board, player.game, np.random.default_rng(seed), count=n
-    )
+    drawn = draw_setups(player.strategy, player.game, partial=partial or "", count=n, seed=seed)
     data = {
         "game": player.game.name,
         "setups": [str(one) for one in drawn.setups],

@@ -144,7 +144,13 @@ def _game_at(path: Path) -> str | None:
 
 
 def save_table(table: Table, path: Path | str) -> Manifest:
-    """Write a table, replacing the one at ``path`` whole; return its manifest as written."""
+    """Write a table, replacing the one at ``path`` whole; return its manifest as written.
+
+    Raises
+    ------
+    InputError
+        If ``path`` cannot be written, or holds something else.
+    """
     frames = {name: getattr(table, name) for name in _PARQUET}
     return save_folder(path, table.manifest, frames, table.checkpoint)
 
@@ -284,9 +290,32 @@ def _read_checked(path: Path, name: str, manifest: FolderManifest) -> bytes:
 
 
 def load_table(path: Path | str) -> Table:
-    """Read and check the table at ``path``; raise :class:`InputError` naming a bad file.
+    """Read and check the table at ``path``.
 
     The strategy is built and checked too, so that what returns can be played.
+
+    Parameters
+    ----------
+    path : Path or str
+        A folder that ``blackwhite solve`` or :func:`save_table` wrote.
+
+    Returns
+    -------
+    Table
+        With ``game``, ``strategy``, ``visits``, ``manifest``, and what stands on disk as data
+        frames, ``setup`` and ``decisions``.
+
+    Raises
+    ------
+    InputError
+        Naming a file that is missing, damaged, changed or of another version.
+
+    Examples
+    --------
+    >>> load_table("no/such/table")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    solver.rules.InputError: ...no/such/table: no such table
     """
     path = Path(path).absolute()
     manifest = read_manifest(path)
