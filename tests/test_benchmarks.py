@@ -107,6 +107,23 @@ def test_scripts_write_what_they_measure(script, arguments, files, tmp_path):
 
 
 @pytest.mark.slow
+def test_advice_is_timed_and_its_intervals_counted(tmp_path):
+    table = tmp_path / "10x30"
+    solve = ["solve", "10x30", "--iterations", "2000", "--out", str(table), "--quiet"]
+    subprocess.run([sys.executable, "-m", "solver.cli", *solve], check=True, capture_output=True)
+    out = tmp_path / "advice"
+    options = ["--situations", "3", "--long", "2000", "--queries", "5", "--out", str(out)]
+    script = str(PEERS.with_name("advice.py"))
+    subprocess.run([sys.executable, script, str(table), *options], check=True, capture_output=True)
+    assert {file.name for file in out.iterdir()} == {"coverage.csv", "speed.csv", "manifest.json"}
+    assert len((out / "coverage.csv").read_text().splitlines()) == 4
+    facts = json.loads((out / "manifest.json").read_text())
+    assert facts["situations"] == 3
+    assert 0 <= facts["covered"] <= 3
+    assert "first answer, slot" in (out / "speed.csv").read_text()
+
+
+@pytest.mark.slow
 def test_figures_of_the_other_environments_are_written(tmp_path):
     pytest.importorskip("matplotlib")
     script = str(PEERS.with_name("red_and_black.py"))

@@ -94,6 +94,8 @@ class _Draws(NamedTuple):
 
 
 NUM_BATCHES = 20
+_FEW_SLOTS = 6
+"""Slots left up to which the draws to learn on suffice."""
 _LEAD_STEPS, _STACK_STEPS = 13, 8
 _MIN_VISITS = 8
 """Visits below which a learned decision is not trusted."""
@@ -124,7 +126,8 @@ def sampled_reply(
     posterior : Remainders, Holdings or Mixture
         What the opponent may hold.
     samples : int
-        Draws in all: 6 in 10 to learn on, 1 to choose by, 3 to value.
+        Draws in all: 6 in 10 to learn on, 1 to choose by, 3 to value.  With many slots left, where
+        there is more to learn, 6 in 10 more are learned on.
     rng : Generator
         Random numbers.
     own : Strategy, optional
@@ -150,11 +153,12 @@ def sampled_reply(
         np.zeros((1, num_keys), np.int64),
     )
     learning, choosing = max(samples * 6 // 10, 1), max(samples // 10, 1)
+    extra = learning if n - slot > _FEW_SLOTS else 0
     num_each = max((samples - learning - choosing) // NUM_BATCHES, 1)
     ways = np.zeros((0, n), np.int64)
     if classify(board, slot)[0] == CHOICE:
         ways = list_payments(board, 0, slot, LATEST)
-    _learn_draws(draws, board, slot, ways, np.arange(1 + len(ways)), learning, rng, 0)
+    _learn_draws(draws, board, slot, ways, np.arange(1 + len(ways)), learning + extra, rng, 0)
     num_tried = len(ways)
     if len(ways) and pulls != LATEST:
 
@@ -184,8 +188,8 @@ def sampled_reply(
         _value_draws(draws, board, slot, ways, num_each, rng, tables, batch)
     return SampledReply(
         ways,
-        batches.mean(axis=0),
-        batches[:, :, VALUE].copy(),
+        batches.sum(axis=0) / (num_each * NUM_BATCHES),
+        batches[:, :, VALUE] / num_each,
         is_learned,
         num_each * NUM_BATCHES,
         num_tried,
@@ -357,8 +361,8 @@ def _learn_draws(draws, start, slot, ways, actions, num_draws, rng, table):
 
 
 @njit(cache=True, nogil=True)
-def _value_draws(draws, start, slot, ways, num_draws, rng, tables, means):
-    """Play out draws after each of my actions in ``slot``; add the mean outcomes to ``means``.
+def _value_draws(draws, start, slot, ways, num_draws, rng, tables, sums):
+    """Play out draws after each of my actions in ``slot``; add the outcomes to ``sums``.
 
     ``tables`` says for each action which table has my decisions after it, -1 my strategy.
     """
@@ -373,9 +377,9 @@ def _value_draws(draws, start, slot, ways, num_draws, rng, tables, means):
             _act_first(board, slot, ways, action)
             _finish(draws, board, slot + 1, luck, tables[action])
             winnings = board.winnings[0]
-            means[action, VALUE] += utility(winnings, num_chips, draws.strategy.is_win) / num_draws
+            sums[action, VALUE] += utility(winnings, num_chips, draws.strategy.is_win)
             result = WIN if winnings > num_chips else DRAW if winnings == num_chips else LOSS
-            means[action, result] += 1.0 / num_draws
+            sums[action, result] += 1.0
 
 
 @njit(cache=True, nogil=True)
