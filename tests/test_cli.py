@@ -92,6 +92,34 @@ def answer(folder: Path, *arguments: str) -> dict:
     return json.loads(out)
 
 
+def test_query_prices_every_way_to_pay_when_asked(home):
+    ask = ["query", "results/local/3x6", "--me", "0:1,1:2,2:3", "--facing", "w2"]
+    data = answer(home, *ask, "--pulls", "tiles")
+    ways = [row["pulls"] for row in data["actions"] if row["action"] == "match"]
+    assert sorted(ways, key=str) == [{"2": 1}, {"3": 1}]
+    facts = data["payments"]
+    assert (facts["ways"], facts["tried"], facts["valued"]) == (2, 2, 2)
+    assert facts["default"] == {"3": 1}
+    values = {str(row["pulls"]): row["value"] for row in data["actions"]}
+    best = max(values["{'2': 1}"], values["{'3': 1}"])
+    assert facts["default_cost"] == pytest.approx(best - values["{'3': 1}"])
+    assert "payments" not in answer(home, *ask)
+    code, out, _ = run_in(home, *ask, "--pulls", "tiles")
+    assert code == 0
+    assert "(default)" in out
+    assert "ways to pay: 2" in out
+    assert "paying by the default rule costs" in out
+
+
+def test_query_says_how_many_ways_were_left_out(home):
+    ask = ["query", "--me", "8:2,3:1,9:6,0:2,2:4,7:5,1:1,4:2,5:2,6:5", "--facing", "b9"]
+    data = answer(home, *ask, "--pulls", "free")
+    facts = data["payments"]
+    assert facts["ways"] > facts["tried"] > facts["valued"] == len(data["actions"]) - 1
+    assert all(row["ci95"][0] <= row["value"] <= row["ci95"][1] for row in data["actions"])
+    assert f"{facts['ways']:,}" in run_in(home, *ask, "--pulls", "free")[1]
+
+
 def snapshot(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
@@ -167,6 +195,11 @@ BAD = [
     (["query", "--me", SETUP.replace("3:1", "8:1"), "--facing", "w1"], "8 is placed twice"),
     (["query", "--me", SETUP.replace("8:4", "8:5"), "--facing", "w1"], "31 chips"),
     (["query", "--me", SETUP, "--facing", "g6"], "g6"),
+    (["query", "--me", SETUP, "--facing", "w6", "--pulls", "all"], "'all'.*latest, tiles, free"),
+    (
+        ["query", "--me", SETUP, "--facing", "w6", "--history", "w3=7@9-1", "--pulls", "free"],
+        "w3=7@9-1",
+    ),
     (["query", "--me", SETUP, "--facing", "w60"], "w60"),
     (["query", "--me", SETUP, "--history", "w3=8", "--facing", "w1"], "w3=8"),
     (["query", "--me", SETUP, "--history", "w3=7 w3=7", "--facing", "w1"], "w3=7"),

@@ -132,7 +132,9 @@ def paying_by(player: Player, pulls: str | None) -> Game:
         return player.game
     game = replace(player.game, pulls=pulls)  # type: ignore[arg-type]  # it checks the name itself
     if player.game.pulls != "latest":
-        raise InputError(f"--pulls {pulls}: {player.name} is for {player.game.pulls}")
+        raise InputError(
+            f"--pulls {pulls}: in {player.name} both pay by {player.game.pulls}; leave --pulls out"
+        )
     return game
 
 
