@@ -15,7 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from solver.advice.posterior import Holdings
-from solver.advice.reply import DRAW, LOSS, VALUE, WIN, as_compiled, copy_board
+from solver.advice.reply import DRAW, LOSS, VALUE, WIN, as_compiled, copy_board, is_settled
 from solver.payments import list_payments
 from solver.rules import (
     CHOICE,
@@ -35,7 +35,7 @@ from solver.rules import (
     utility,
 )
 from solver.situation import Situation
-from solver.strategy import CONSTANT, Strategy, match_prob, pay_probs
+from solver.strategy import Strategy, match_prob, pay_probs
 
 __all__ = ["best_pay_reply", "weigh_paying"]
 
@@ -201,8 +201,7 @@ def _play_on(strategy, pulls, start, slot, tiles, chips, weights, budget):
         return sums
     mine = start.winnings[0]
     num_chips = strategy.num_chips
-    is_lost = start.winnings[1] > num_chips and strategy.decision_kind != CONSTANT
-    if slot == n or (strategy.is_win and (mine > num_chips or is_lost)):
+    if slot == n or is_settled(strategy, start):
         total = weights.sum()
         sums[VALUE] = total * utility(mine, num_chips, strategy.is_win)
         sums[WIN if mine > num_chips else DRAW if mine == num_chips else LOSS] = total

@@ -31,9 +31,19 @@ from solver.rules import (
     utility,
 )
 from solver.setups import Setup
-from solver.strategy import Strategy, make_strategy, match_prob
+from solver.strategy import CONSTANT, Strategy, make_strategy, match_prob
 
-__all__ = ["DRAW", "LOSS", "VALUE", "WIN", "as_compiled", "best_reply", "copy_board", "setup_value"]
+__all__ = [
+    "DRAW",
+    "LOSS",
+    "VALUE",
+    "WIN",
+    "as_compiled",
+    "best_reply",
+    "copy_board",
+    "is_settled",
+    "setup_value",
+]
 
 VALUE, WIN, DRAW, LOSS = range(4)
 """What an outcome consists of: my utility, and the probabilities of winning, drawing, losing."""
@@ -213,7 +223,7 @@ def _fill_child(problem, slot, start, end, action, tile, is_theirs):
 
 @njit(cache=True, nogil=True)
 def _end_value(problem, slot, count):
-    """Return the outcome sums of a finished game."""
+    """Return the outcome sums of a game that is finished or settled."""
     winnings = problem.boards.winnings[slot, 0]
     total = problem.weights[slot, :count].sum()
     num_chips = problem.strategy.num_chips
@@ -223,6 +233,18 @@ def _end_value(problem, slot, count):
     if winnings < num_chips:
         return value, 0.0, 0.0, total
     return value, 0.0, total, 0.0
+
+
+@njit(cache=True, nogil=True)
+def is_settled(strategy, board):
+    """Whether the rest cannot matter: the one who has won only has to spend nothing.
+
+    An opponent who decides the same everywhere may still spend.
+    """
+    if not strategy.is_win:
+        return False
+    is_lost = board.winnings[1] > strategy.num_chips and strategy.decision_kind != CONSTANT
+    return board.winnings[0] > strategy.num_chips or is_lost
 
 
 _RESULT = numba.types.UniTuple(numba.float64, 4)
@@ -278,7 +300,10 @@ def _best_from(problem, slot, count):
                         pull_latest(child, player, slot)
                     child.tiles[1, slot] = tile
                     settle(child, slot, -1)
-                value, win, draw, loss = _best_from(problem, slot + 1, passed)
+                if is_settled(problem.strategy, child):
+                    value, win, draw, loss = _end_value(problem, slot + 1, passed)
+                else:
+                    value, win, draw, loss = _best_from(problem, slot + 1, passed)
                 outcomes[action, VALUE] += value
                 outcomes[action, WIN] += win
                 outcomes[action, DRAW] += draw

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from solver.abstraction import candidates_of, lead_step, step_of
 from solver.advice.mixture import Mixture, Posterior
 from solver.advice.posterior import Holdings, Remainders, draw_rest, place_set
-from solver.advice.reply import DRAW, LOSS, VALUE, WIN, as_compiled, copy_board
+from solver.advice.reply import DRAW, LOSS, VALUE, WIN, as_compiled, copy_board, is_settled
 from solver.advice.ways import narrow_payments
 from solver.payments import list_payments
 from solver.rules import (
@@ -45,7 +45,7 @@ from solver.rules import (
     settle,
     utility,
 )
-from solver.strategy import CONSTANT, Strategy, match_prob
+from solver.strategy import Strategy, match_prob
 
 __all__ = ["SampledReply", "sampled_reply"]
 
@@ -284,23 +284,10 @@ def _choose(draws, board, slot, player, luck, table):
 
 
 @njit(cache=True, nogil=True)
-def _is_settled(draws, board):
-    """Whether the rest of the game cannot matter: the one who has won only has to spend nothing.
-
-    An opponent who decides the same everywhere may still spend.
-    """
-    strategy = draws.strategy
-    if not strategy.is_win:
-        return False
-    is_lost = board.winnings[1] > strategy.num_chips and strategy.decision_kind != CONSTANT
-    return board.winnings[0] > strategy.num_chips or is_lost
-
-
-@njit(cache=True, nogil=True)
 def _finish(draws, board, slot, luck, table):
     """Play from the start of ``slot`` until nothing can change any more, in place."""
     for s in range(slot, board.shown.shape[0]):
-        if _is_settled(draws, board):
+        if is_settled(draws.strategy, board):
             return
         kind, player = classify(board, s)
         if kind == CHOICE:
@@ -314,7 +301,7 @@ def _learn(draws, board, slot, luck, spare_board, table):
     """Play from the start of ``slot``, trying both actions at each of my decisions, in place."""
     num_chips = draws.strategy.num_chips
     for s in range(slot, board.shown.shape[0]):
-        if _is_settled(draws, board):
+        if is_settled(draws.strategy, board):
             return
         kind, player = classify(board, s)
         if kind != CHOICE:
