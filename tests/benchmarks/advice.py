@@ -3,7 +3,7 @@
 ::
 
     python tests/benchmarks/advice.py                    # the table that commands take by default
-    python tests/benchmarks/advice.py results/local/10x30 --situations 20 --out /tmp/advice
+    python tests/benchmarks/advice.py results/local/10x30 --situations 20 --out results/local/advice
 
 Situations come from games of a random setup, with a coin for its decisions, against the table, at
 a slot drawn at random.  ``coverage.csv`` has those whose values are sampled: the interval of the
