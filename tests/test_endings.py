@@ -15,7 +15,8 @@ from solver.cfr import solve_exact, strategy_of
 from solver.endings.blueprint import blueprint_match
 from solver.endings.combine import combine, list_roots
 from solver.endings.resolve import resolve, spread_range, villain_values
-from solver.endings.tree import States, build_ending, merge_states, pack_states, unpack
+from solver.endings.states import States, merge_states, pack_states, unpack
+from solver.endings.tree import build_ending
 from solver.judge import best_response, exploitability
 from solver.rules import Game, InputError, new_board
 from solver.setups import list_setups

@@ -37,16 +37,15 @@ from solver.advice.posterior import (
 )
 from solver.endings.blueprint import blueprint_match
 from solver.endings.resolve import MOST_EXCESS, resolve, spread_range
-from solver.endings.tree import (
+from solver.endings.states import (
     MOST_SLOTS,
-    Ending,
     States,
-    build_ending,
     fits_packing,
     merge_states,
     pack_states,
     unpack,
 )
+from solver.endings.tree import Ending, build_ending
 from solver.rules import CHOICE, FOLD, MATCH, Board, Game, classify, is_decided
 from solver.setups import Setup, list_compositions
 from solver.situation import Event, Facing, Situation

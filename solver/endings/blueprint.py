@@ -6,7 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from solver.endings.tree import Ending, unpack_into
+from solver.endings.states import unpack_into
+from solver.endings.tree import Ending
 from solver.infostate import infostate_key, observe
 from solver.rules import MATCH, Board, new_board
 from solver.strategy import Strategy, match_prob

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from solver.endings.blueprint import blueprint_match, observation_keys_of
 from solver.endings.resolve import MOST_EXCESS, PENALTY, resolve, spread_range
-from solver.endings.tree import States, build_ending, fits_packing, merge_states
+from solver.endings.states import States, fits_packing, merge_states
+from solver.endings.tree import build_ending
 from solver.infostate import infostate_key, observe
 from solver.rules import (
     CHOICE,

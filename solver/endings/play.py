@@ -13,7 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from solver.endings.tree import EQUAL, FOLDED, HIGHER, LOWER, TILE_MASK
+from solver.endings.grow import EQUAL, FOLDED, HIGHER, LOWER
+from solver.endings.states import TILE_MASK
 from solver.rules import FOLD, MATCH
 
 __all__ = ["best_values", "learn_values", "spread_reach"]
