@@ -6,7 +6,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from solver.arena import play_match
+from solver.bots import make_bot
 from solver.judge import exploitability
+from solver.rules import Game
 from solver.table import load_table
 from spiel_game.red_and_black_optimum import solve_red_and_black
 from spiel_game.red_and_black_policy import load_red_and_black, red_and_black_table
@@ -14,19 +17,31 @@ from spiel_game.red_and_black_table import RedAndBlackRules
 
 RESULTS = Path(__file__).parents[1] / "results"
 TABLES = sorted(path.parent for path in RESULTS.glob("*/setup.parquet"))
+SAMPLED = [RESULTS / "10x30"]
 
 
 def test_tables_are_shipped():
-    assert {path.name for path in TABLES} >= {"3x6", "4x6"}
+    assert {path.name for path in TABLES} >= {"3x6", "4x6", "10x30"}
 
 
-@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(set(TABLES) - set(SAMPLED)), ids=lambda path: path.name)
 def test_shipped_table_is_as_exploitable_as_its_manifest_says(path):
     table = load_table(path)
     assert table.manifest.exploitability.kind == "exact"
     assert exploitability(table.strategy, table.game) == pytest.approx(
         table.manifest.exploitability.value, abs=1e-10
     )
+
+
+def test_shipped_table_of_the_full_game_is_small_finished_and_beats_random_play():
+    path = SAMPLED[0]
+    assert sum(file.stat().st_size for file in path.iterdir()) <= 40e6
+    table = load_table(path)
+    assert (table.game, table.manifest.finished) == (Game(10, 30), True)
+    assert table.manifest.exploitability.kind == "unknown"
+    bot = make_bot("bot:random", table.game)
+    found = play_match(table.strategy, bot, table.game, games=2_000, seed=1)
+    assert found.ci95[0] > 0.5
 
 
 def test_shipped_choices_to_double_are_the_optimal_ones():
