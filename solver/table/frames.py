@@ -36,17 +36,18 @@ from solver.abstraction import (
     detail_sizes,
     feature_columns,
     feature_sizes,
-    join_keys,
     num_keys,
     split_keys,
 )
 from solver.coarser import keyed_strategy
 from solver.memoryless import count_entries, nth_tile, row_offsets, row_starts
+from solver.places import EMPTY
 from solver.rules import Game, InputError
 from solver.setups import count_setups, list_setups
 from solver.strategy import Strategy, exact_strategy, num_columns
 from solver.table.manifest import Abstraction, Manifest, new_manifest
 from solver.table.pay_columns import PREFIX, pay_columns, read_pay_columns
+from solver.table.row_keys import keys_of_rows
 
 __all__ = ["Table", "exact_table", "sampled_table"]
 
@@ -98,28 +99,7 @@ class Table:
     @cached_property
     def decision_keys(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The key of each row of a sampled table's decisions; whether it is a key (else finer)."""
-        n = self.game.num_tiles
-        steps = self._steps(FEATURES)
-        steps[FEATURES.index("slot")] -= 1
-        finer = self._steps(DETAILS)
-        shown = self._steps(("shown",))[0]
-        is_coarse = (finer == -1).all(axis=0) & (shown == -1)
-        finer[:, is_coarse] = 0
-        lead = DETAILS.index("exact_lead")
-        is_shown = shown >= 0
-        if (finer[lead, is_shown] != -1).any() or (shown >= 1 << n).any() or (shown < -1).any():
-            raise InputError("decisions.parquet: exact_lead or shown is outside its range")
-        finer[lead, is_shown] = 0
-        for found, sizes in ((steps, feature_sizes(n)), (finer, detail_sizes(n))):
-            if ((found < 0) | (found >= np.array(sizes)[:, None])).any():
-                raise InputError("decisions.parquet: a feature is outside its steps")
-        keys = np.ravel_multi_index(tuple(steps), feature_sizes(n))
-        details = np.ravel_multi_index(tuple(finer), detail_sizes(n))
-        return np.where(is_coarse, keys, join_keys(keys, details, shown)), is_coarse
-
-    def _steps(self, names: tuple[str, ...]) -> NDArray[np.int64]:
-        """Return columns of the decisions; int64, shape (names, rows)."""
-        return np.stack([self.decisions[name].to_numpy().astype(np.int64) for name in names])
+        return keys_of_rows(self.decisions, self.game.num_tiles)
 
 
 def exact_table(
@@ -373,7 +353,8 @@ def _sampled_strategy(table: Table) -> Strategy:
     dense = np.zeros(num_keys(game.num_tiles))
     dense[keys[is_coarse]] = match[is_coarse]
     fine_keys = keys[~is_coarse]
-    if len(np.unique(fine_keys)) < len(fine_keys):
-        raise InputError("decisions.parquet: two rows have the same features")
     assert table.visits is not None
-    return keyed_strategy(game, model, dense, table.visits, fine_keys, match[~is_coarse])
+    found = keyed_strategy(game, model, dense, table.visits, fine_keys, match[~is_coarse])
+    if np.count_nonzero(found.fine_keys != EMPTY) < len(fine_keys):
+        raise InputError("decisions.parquet: two rows have the same features")
+    return found
