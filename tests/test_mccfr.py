@@ -289,23 +289,31 @@ def test_average_is_weighted_by_batch_number():
     np.testing.assert_allclose(solver._plans.summed, uniform + 2 * second)
 
 
-def test_an_epoch_forgets_regrets_and_weights_but_neither_answers_nor_averages():
-    """Epochs of two batches of weights 1 and 2; the next begins with the strategy of the last."""
-    solver = SampledSolver(Game(4, 8), seed=4, options=SamplingOptions(batch=64, epoch=128))
-    strategies = []
-    for _ in range(4):
-        strategies.append(solver._plans.current.copy())
-        solver.run(64)
-    first, second, third, fourth = strategies
-    np.testing.assert_allclose(solver._plans.summed, first + 2 * second + third + 2 * fourth)
+def test_an_epoch_forgets_regrets_weights_and_plans_but_neither_answers_nor_averages():
+    """Epochs of two batches of weights 1 and 2."""
+    game = Game(6, 12)
+    solver = SampledSolver(game, seed=4, options=SamplingOptions(batch=64, epoch=128, plans=40))
+    first, plans = solver._plans.current.copy(), solver._plans
+    solver.run(64)
+    second = solver._plans.current.copy()
+    solver.run(64)
+    placed = solver._place(first + 2 * second)
     coarse = solver._decisions.coarse
     visits, match = coarse.record["visits"].copy(), coarse.match.copy()
     assert (coarse.record["fold"] + coarse.record["match"] != 0.0).any()
     solver._forget()
     for forgotten in (coarse.record["fold"], coarse.record["match"], solver._plans.gained):
         assert not forgotten.any()
+    assert (solver._plans.chips != plans.chips).any()
     np.testing.assert_array_equal(coarse.match, match)
     np.testing.assert_array_equal(coarse.record["visits"], visits)
+    np.testing.assert_allclose(solver._placed, placed)
+    third = solver._place(np.full(40, 1 / 40))
+    solver._placed[:] = 0.0
+    solver._plans.summed[:] = 0.0
+    solver.run(64)  # forgets once more, draws the same plans, and plays them all alike
+    np.testing.assert_allclose(solver._place(solver._plans.summed), third)
+    assert solver._weights == 1 + 2 + 1
 
 
 def test_decisions_average_over_time_from_when_a_key_began_to_answer():

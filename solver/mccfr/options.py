@@ -72,8 +72,8 @@ class SamplingOptions:
     regret_power : float
         A batch's regrets count by its number to this power, so that early ones fade; 0 is alike.
     epoch : int
-        Iterations after which all regrets are forgotten, and the weights of averages and regrets
-        begin anew; 0 chooses by the size of the game.
+        Iterations after which all regrets are forgotten, plans and scouts are drawn anew, and the
+        weights of averages and regrets begin again; 0 chooses by the size of the game.
     fine_places : int
         Places for fine keys, a power of two; 0 chooses by the size of the game.
     """
@@ -136,7 +136,7 @@ def estimate_sampled(game: Game) -> tuple[int, int]:
     answer = RECORD.itemsize + 4
     tables = keys * answer + places * (answer + 8 + SKETCH)
     plans = plans_for(game, options) + scouts_for(game, options)
-    tables += plans * (2 * n + 6) * 8 + entries * (8 + 4)
+    tables += plans * (2 * n + 6) * 8 + entries * (2 * 8 + 4)
     room = (options.tried + 1) * 2**n * 2 * NUM_CHUNKS
     logs = max(room, batch_for(game) * (options.tried + 1) * 32) * 12
     return tables + logs, keys + places + entries

@@ -21,7 +21,8 @@ average strategy; what its plans place together is summed up as a memoryless set
 
 All regrets are forgotten from time to time, and the weights of regrets and averages begin anew,
 while the average goes on over all such *epochs*: an answer that is seldom met stays where its first
-samples put it, and only a fresh start draws it again.  Plans and current strategies are kept.
+samples put it, and only a fresh start draws it again.  Plans and scouts are drawn anew as well, so
+that setups come from many populations and are harder to read; answers begin as they were.
 
 In games with more setups than plans, scouts look for better plans all the time, and those that are
 played least make room for what they find (:mod:`solver.mccfr.population`).
@@ -216,6 +217,7 @@ class SampledSolver:
         self._decisions = new_decisions(num_keys(n), places)
         self._plans = first_population(game, self.options, self._rng(NUM_CHUNKS))
         self._scouts = first_scouts(game, self.options, self._rng(NUM_CHUNKS + 1))
+        self._placed = np.zeros(row_offsets(n, game.num_chips)[1])
         self._is_listed = is_listed(game, self.options)
         self._scouted = (
             round(self.options.scouted * self.options.tried) if len(self._scouts.chips) else 0
@@ -324,11 +326,15 @@ class SampledSolver:
         return self.batches % self._epoch
 
     def _forget(self) -> None:
-        """Forget all regrets, in place; strategies stay as they are until the next samples."""
+        """Forget all regrets and draw plans and scouts anew, in place.
+
+        Answers stay as they are until the next samples; what the plans placed is kept as sums.
+        """
         for answers in (self._decisions.coarse, self._decisions.fine):
             answers.record["fold"] = answers.record["match"] = 0.0
-        for table in (self._plans, self._scouts):
-            table.gained[:] = table.tried[:] = 0.0
+        self._placed += self._place(self._plans.summed)
+        self._plans = first_population(self.game, self.options, self._rng(NUM_CHUNKS + 2))
+        self._scouts = first_scouts(self.game, self.options, self._rng(NUM_CHUNKS + 1))
 
     def _step(self) -> float:
         """Return what a regret of this batch counts: later ones more, so that early ones fade."""
@@ -352,6 +358,7 @@ class SampledSolver:
         state: dict[str, NDArray[Any]] = {
             "counters": np.array(counters, np.int64),
             "weights": np.array([self._weights]),
+            "placed": self._placed.copy(),
             "seen": self._decisions.seen.copy(),
         }
         for name in Population._fields:
@@ -379,6 +386,7 @@ class SampledSolver:
         targets |= {f"plan_{name}": getattr(self._plans, name) for name in Population._fields}
         targets |= {f"scout_{name}": getattr(self._scouts, name) for name in Scouts._fields}
         targets |= {
+            "placed": self._placed,
             "seen": self._decisions.seen,
             "counters": np.zeros(5, np.int64),
             "weights": np.zeros(1),
@@ -429,7 +437,7 @@ class SampledSolver:
         places, fine_keys = self._known_places()
         return keyed_strategy(
             self.game,
-            self._model(self._plans.current),
+            self._model(self._place(self._plans.current)),
             table.coarse.match.astype(np.float64),
             table.coarse.record["visits"],
             fine_keys,
@@ -481,13 +489,18 @@ class SampledSolver:
 
     def average_model(self) -> NDArray[np.float32]:
         """Return the average setup strategy as a memoryless model; float32, shape (entries,)."""
-        return self._model(self._plans.summed if self.batches else self._plans.current)
+        if self.batches == 0:
+            return self._model(self._place(self._plans.current))
+        return self._model(self._placed + self._place(self._plans.summed))
 
-    def _model(self, weights: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Return what plans of these weights place together; rows never reached are uniform."""
-        table = self._plans
+    def _place(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how often plans of these weights place what; float64, shape (entries,)."""
         offsets, size = row_offsets(self.game.num_tiles, self.game.num_chips)
-        sums = project_plans(table.chips, table.turns, weights, offsets, size)
+        return project_plans(self._plans.chips, self._plans.turns, weights, offsets, size)
+
+    def _model(self, sums: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Return the model that places as often as these sums say; other rows are uniform."""
+        offsets, size = row_offsets(self.game.num_tiles, self.game.num_chips)
         if size == 0:
             return sums.astype(np.float32)
         starts = row_starts(offsets)
