@@ -13,6 +13,8 @@ INTERRUPT_AT = """
 import os, signal, sys
 import solver.cli
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore it
+
 class Finder:
     def find_spec(self, name, path=None, target=None):
         if name == {name!r}:
