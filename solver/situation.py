@@ -50,6 +50,7 @@ __all__ = [
     "Situation",
     "format_situation",
     "parse_event",
+    "parse_facing",
     "parse_situation",
     "parse_situation_json",
 ]
@@ -182,11 +183,11 @@ def parse_situation(game: Game, *, me: str, history: str = "", facing: str) -> S
         except InputError as error:
             _replay(game, setup, tuple(events), None, tokens)  # an earlier one may be wrong too
             raise InputError(f"history token {place} {token!r}: {error}") from None
-    found = _FACING.fullmatch(facing.strip())
-    if not found:
+    try:
+        faced = parse_facing(facing)
+    except InputError:
         _replay(game, setup, tuple(events), None, tokens)
-        raise InputError(f"facing {facing!r}: write colour and chips, such as w6")
-    faced = Facing(LETTERS.index(found[1]), int(found[2]))
+        raise
     _, normal_events = _replay(game, setup, tuple(events), faced, tokens)
     return Situation(game, setup, normal_events, faced)
 
@@ -224,6 +225,20 @@ def format_situation(situation: Situation) -> dict[str, str]:
         "history": " ".join(str(event) for event in situation.events),
         "facing": str(situation.facing),
     }
+
+
+def parse_facing(text: str) -> Facing:
+    """Read the opponent's tile in the slot being decided.
+
+    Examples
+    --------
+    >>> parse_facing("w6")
+    Facing(colour=1, stack=6)
+    """
+    found = _FACING.fullmatch(text.strip())
+    if not found:
+        raise InputError(f"facing {text!r}: write colour and chips, such as w6")
+    return Facing(LETTERS.index(found[1]), int(found[2]))
 
 
 def parse_event(token: str) -> Event:

@@ -1,0 +1,287 @@
+"""A lock: the part of one seat's strategy that a solve leaves as it is told.
+
+Written as JSON, every part optional::
+
+    {
+      "seat": 0,
+      "setups": [{"setup": "2:4,0:1,1:1", "weight": 3}, {"setup": "1"}],
+      "answers": [
+        {"me": "0:1,1:1,2:4", "history": "", "facing": "w3", "match": 0.25},
+        {"gap": 1, "match": 1}
+      ]
+    }
+
+``setups``
+    Boards, whole or half-placed (:mod:`solver.setups`), and how often one of those that complete
+    them is placed: ``weight``, 1 if left out, in shares of the sum.  Which of them is left to the
+    solver.  Setups that complete none are never placed; a last ``?`` takes the others in.
+``answers``
+    How often to match: in a situation, in the notation of :mod:`solver.situation`, or in all
+    decisions of this ``slot``, own ``tile`` and ``stack`` in it, ``gap``, and opponent's tile
+    ``facing``, as far as they are given.
+
+Of two entries that a setup or a decision fits, the first counts.  Situations that differ only in
+what cannot matter any more are one decision (:mod:`solver.infostate`).  With the objective ``win``
+a lock ends when the game is decided, and so with the game.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from solver.infostate import HIDDEN, observe
+from solver.rules import CHOICE, FORCED_FOLD, Game, InputError, classify, is_decided
+from solver.setups import PartialSetup, list_setups
+from solver.situation import Situation, parse_facing, parse_situation
+from solver.strategy import num_columns
+
+__all__ = ["Lock", "LockText", "check_lock", "parse_lock"]
+
+
+class _Text(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class SetupText(_Text):
+    """An entry of ``setups``."""
+
+    setup: str
+    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+
+
+class AnswerText(_Text):
+    """An entry of ``answers``."""
+
+    me: str | None = None
+    history: str | None = None
+    facing: str | None = None
+    slot: int | None = Field(default=None, ge=1)
+    tile: int | None = Field(default=None, ge=0)
+    stack: int | None = Field(default=None, ge=1)
+    gap: int | None = Field(default=None, ge=1)
+    match: float = Field(ge=0, le=1, allow_inf_nan=False)
+
+
+class LockText(_Text):
+    """The JSON form of a lock."""
+
+    seat: Literal[0, 1] = 0
+    setups: list[SetupText] = []
+    answers: list[AnswerText] = []
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of what the lock says, however it was laid out."""
+        said = self.model_dump_json(include={"seat", "setups", "answers"})
+        return hashlib.sha256(said.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Lock:
+    """A lock that fits its game.
+
+    Attributes
+    ----------
+    game : Game
+    text : LockText
+    name : str
+        What messages call it.
+    boards : tuple of PartialSetup
+        Those of ``text.setups``.
+    situations : tuple of Situation or None
+        Those of ``text.answers``; None where an entry is for all decisions of a kind.
+    """
+
+    game: Game
+    text: LockText
+    name: str = field(compare=False)
+    boards: tuple[PartialSetup, ...]
+    situations: tuple[Situation | None, ...]
+
+    @property
+    def seat(self) -> int:
+        """The seat whose strategy is locked, 0 or 1."""
+        return self.text.seat
+
+    @cached_property
+    def groups(self) -> list[tuple[float, NDArray[np.int64]]]:
+        """Setups that are placed with a fixed probability in all, and that probability.
+
+        Setups are numbers in the order of :func:`solver.setups.list_setups`.
+
+        Raises
+        ------
+        InputError
+            If no setup is left for an entry.
+        """
+        tiles, chips = list_setups(self.game)
+        if not self.boards:
+            return [(1.0, np.arange(len(tiles)))]
+        total = sum(entry.weight for entry in self.text.setups)
+        is_open = np.ones(len(tiles), np.bool_)
+        groups = []
+        for place, (entry, board) in enumerate(zip(self.text.setups, self.boards, strict=True)):
+            fits = is_open.copy()
+            for slot, (tile, stack) in enumerate(zip(board.tiles, board.chips, strict=True)):
+                if tile is not None:
+                    fits &= tiles[:, slot] == tile
+                if stack is not None:
+                    fits &= chips[:, slot] == stack
+            if not fits.any():
+                raise InputError(
+                    f"{self.name}: setups.{place}: no setup is left for {entry.setup!r}; "
+                    "earlier entries take all that fit"
+                )
+            is_open &= ~fits
+            groups.append((entry.weight / total, np.flatnonzero(fits)))
+        return groups
+
+    def match_at(
+        self, observations: NDArray[np.integer], slots: NDArray[np.integer]
+    ) -> NDArray[np.float64]:
+        """Return the probability of matching that is fixed at each decision, NaN where none is.
+
+        Parameters
+        ----------
+        observations : ndarray, shape (infostates, N, 4) or (infostates, N, 5)
+            Of all decisions of the game, as :func:`solver.infostate.observe` fills them.
+        slots : ndarray, shape (infostates,)
+            The slot being decided, from 0.
+
+        Raises
+        ------
+        InputError
+            If no decision is left for an entry.
+        """
+        match = np.full(len(slots), np.nan)
+        for place, (entry, where) in enumerate(
+            zip(self.text.answers, self.situations, strict=True)
+        ):
+            if where is None:
+                fits = _fits_kind(entry, observations, slots)
+            else:
+                fits = (observations == _observation(where)).all(axis=(1, 2))
+            fits &= np.isnan(match)
+            if not fits.any():
+                raise InputError(
+                    f"{self.name}: answers.{place}: no decision of {self.game.name} is left for it"
+                )
+            match[fits] = entry.match
+        return match
+
+
+def parse_lock(text: str, game: Game, *, name: str = "lock") -> Lock:
+    """Read a lock.
+
+    Raises
+    ------
+    InputError
+        Naming the first entry that is malformed, or that the rules forbid.
+
+    Examples
+    --------
+    >>> lock = parse_lock('{"setups": [{"setup": "2"}]}', Game(3, 6))
+    >>> [(share, len(members)) for share, members in lock.groups]
+    [(1.0, 20)]
+    >>> parse_lock('{"answers": [{"gap": 1, "match": 2}]}', Game(3, 6))
+    Traceback (most recent call last):
+    ...
+    solver.rules.InputError: lock: answers.0.match: Input should be less than or equal to 1
+    """
+    try:
+        found = LockText.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "text"
+        raise InputError(f"{name}: {place}: {first['msg']}") from None
+    return check_lock(found, game, name=name)
+
+
+def check_lock(text: LockText, game: Game, *, name: str = "lock") -> Lock:
+    """Return what was read as a lock of a game; see :func:`parse_lock`."""
+    boards = []
+    situations = []
+    for place, entry in enumerate(text.setups):
+        try:
+            boards.append(PartialSetup.parse(entry.setup, game))
+        except InputError as error:
+            raise InputError(f"{name}: setups.{place}: {error}") from None
+    for place, answer in enumerate(text.answers):
+        try:
+            situations.append(_situation(answer, game))
+        except InputError as error:
+            raise InputError(f"{name}: answers.{place}: {error}") from None
+    return Lock(game, text, name, tuple(boards), tuple(situations))
+
+
+def _situation(answer: AnswerText, game: Game) -> Situation | None:
+    """Return the situation of an answer; None if it is for all decisions of a kind."""
+    kind = {part: getattr(answer, part) for part in ("slot", "tile", "stack", "gap")}
+    given = [part for part, value in kind.items() if value is not None]
+    if answer.me is None:
+        if answer.history is not None:
+            raise InputError("history: belongs to a situation, which has me and facing too")
+        if answer.facing is not None:
+            parse_facing(answer.facing)
+        elif not given:
+            raise InputError(
+                "it names no decision; allowed are me, history and facing, "
+                "or some of slot, tile, stack, gap and facing"
+            )
+        most = game.num_chips - game.num_tiles + 1
+        for part, top in (("slot", game.num_tiles), ("tile", game.num_tiles - 1), ("stack", most)):
+            if kind[part] is not None and kind[part] > top:
+                raise InputError(f"{part} {kind[part]}: {game.name} has none above {top}")
+        return None
+    if given:
+        raise InputError(f"{given[0]}: follows from me, history and facing; leave it out")
+    if answer.facing is None:
+        raise InputError("facing: missing; a situation has me, history and facing")
+    where = parse_situation(game, me=answer.me, history=answer.history or "", facing=answer.facing)
+    _check_decision(where)
+    return where
+
+
+def _check_decision(where: Situation) -> None:
+    """Refuse a situation in which there is nothing to decide."""
+    board = where.board()
+    kind, player = classify(board, where.slot)
+    stacks = f"stacks {board.chips[0, where.slot]} v {where.facing.stack}"
+    if kind == FORCED_FOLD and player == 0:
+        raise InputError(f"facing '{where.facing}': {stacks} and too few chips: a forced fold")
+    if kind != CHOICE or player != 0:
+        raise InputError(f"facing '{where.facing}': {stacks}, so there is nothing to decide")
+    mine, theirs = board.winnings
+    if where.game.is_win and is_decided(mine, theirs, where.game.num_chips):
+        raise InputError("history: the game is decided by then, and locks end with it")
+
+
+def _observation(where: Situation) -> NDArray[np.int64]:
+    seen = np.empty((where.game.num_tiles, num_columns(where.game.pulls_code)), np.int64)
+    observe(where.board(), where.slot, 0, seen)
+    return seen
+
+
+def _fits_kind(
+    answer: AnswerText, observations: NDArray[np.integer], slots: NDArray[np.integer]
+) -> NDArray[np.bool_]:
+    """Return which decisions are of the kind that an answer is for."""
+    seen = observations[np.arange(len(slots)), slots]
+    tile, stack, hidden, faced = (seen[:, column] for column in range(4))
+    found = {"slot": slots + 1, "tile": tile, "stack": stack, "gap": faced - stack}
+    fits = np.ones(len(slots), np.bool_)
+    for part, column in found.items():
+        wanted = getattr(answer, part)
+        if wanted is not None:
+            fits &= column == wanted
+    if answer.facing is not None:
+        facing = parse_facing(answer.facing)
+        fits &= (HIDDEN - hidden == facing.colour) & (faced == facing.stack)
+    return fits
