@@ -9,12 +9,13 @@ realization plans ``x, y``, player 0 maximizes ``f' q`` subject to ``F' q <= A' 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 import bridge
 import naive
 import numpy as np
 from scipy.optimize import linprog
-from scipy.sparse import coo_matrix, csr_matrix, hstack
+from scipy.sparse import coo_matrix, csr_matrix, hstack, vstack
 
 from solver.rules import Game
 from solver.setups import list_setups
@@ -85,9 +86,21 @@ class SequenceForm:
         right[0] = 1.0
         return coo_matrix((values, (rows, columns)), shape).tocsr(), right
 
-    def solve(self) -> tuple[float, np.ndarray]:
-        """Return the value of the game to player 0, and an optimal realization plan."""
+    def solve(
+        self, bound: Sequence[tuple[dict[int, float], float]] = ()
+    ) -> tuple[float, np.ndarray]:
+        """Return the value of the game to player 0, and an optimal realization plan.
+
+        ``bound`` are equations that player 0's plan has to satisfy as well: factors by sequence,
+        and what the sum is.
+        """
         own, own_right = self.constraints(0)
+        if bound:
+            entries = [(r, c, f) for r, (row, _) in enumerate(bound) for c, f in row.items()]
+            rows, columns, factors = zip(*entries, strict=True)
+            more = coo_matrix((factors, (rows, columns)), (len(bound), own.shape[1]))
+            own = vstack([own, more]).tocsr()
+            own_right = np.concatenate([own_right, [right for _, right in bound]])
         other, other_right = self.constraints(1)
         num_x, num_q = own.shape[1], other.shape[0]
         found = linprog(

@@ -7,16 +7,18 @@ iterations, :mod:`solver.cfr.passes` the passes over a branch of the tree, and
 """
 
 from solver.cfr.algorithms import Algorithm
-from solver.cfr.solution import ExactSolution, strategy_of
-from solver.cfr.solve import default_target, solve_exact
+from solver.cfr.solution import ExactSolution, LockedSolution, strategy_of
+from solver.cfr.solve import default_target, solve_exact, solve_locked
 from solver.cfr.solver import ExactSolver, best_response_values
 
 __all__ = [
     "Algorithm",
     "ExactSolution",
     "ExactSolver",
+    "LockedSolution",
     "best_response_values",
     "default_target",
     "solve_exact",
+    "solve_locked",
     "strategy_of",
 ]

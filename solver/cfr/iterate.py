@@ -20,6 +20,7 @@ from solver.tree.view import Decisions, open_numbers
 
 __all__ = [
     "Buffers",
+    "Groups",
     "Problem",
     "Setups",
     "average_match",
@@ -50,6 +51,26 @@ class Setups(NamedTuple):
     total: NDArray[np.float64]
 
 
+class Groups(NamedTuple):
+    """Setups that a side places with a fixed probability in all; which of a group, it chooses.
+
+    One group of all setups where nothing is locked; setups in no group are never placed.
+
+    Attributes
+    ----------
+    member : ndarray of int64, shape (setups in groups,)
+        In root order, group by group.
+    start : ndarray of int64, shape (groups + 1,)
+        Where each group starts in ``member``.
+    share : ndarray of float64, shape (groups,)
+        The probability of each.
+    """
+
+    member: NDArray[np.int64]
+    start: NDArray[np.int64]
+    share: NDArray[np.float64]
+
+
 class Problem(NamedTuple):
     """A tree and all that is remembered about it.
 
@@ -61,6 +82,7 @@ class Problem(NamedTuple):
     states : pair of State
     setups : pair of Setups
         With one strategy twice the same.
+    groups : pair of Groups
     root_value : pair of ndarray of float64, shape (root cells of all branches,)
         What the root cells of each branch are worth to the side.
     value : pair of ndarray of float64, shape (setups,)
@@ -71,6 +93,7 @@ class Problem(NamedTuple):
     one_strategy: bool
     states: tuple[State, State]
     setups: tuple[Setups, Setups]
+    groups: tuple[Groups, Groups]
     root_value: tuple[NDArray[np.float64], NDArray[np.float64]]
     value: tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -161,7 +184,17 @@ def update_setups(problem, first_side, past_side, rule):
         for setup in range(both.shape[0]):
             both[setup] += problem.value[1][setup]
     predict = 1.0 if problem.one_strategy else rule.predict
-    match_regrets(problem.setups[first_side], problem.value[first_side], rule, predict)
+    groups = problem.groups[first_side]
+    for group in range(groups.share.shape[0]):
+        members = groups.member[groups.start[group] : groups.start[group + 1]]
+        match_regrets(
+            problem.setups[first_side],
+            members,
+            groups.share[group],
+            problem.value[first_side],
+            rule,
+            predict,
+        )
 
 
 @njit(cache=True, nogil=True)
@@ -186,36 +219,39 @@ def add_setups(setups, weight):
 
 
 @njit(cache=True, nogil=True)
-def match_regrets(setups, value, rule, predict):
-    """Update the choice of a setup; ``value`` is what each setup earns.
+def match_regrets(setups, members, share, value, rule, predict):
+    """Update the choice of a setup within a group placed with probability ``share`` in all.
 
-    Regrets that are rounding errors count as none: otherwise they would pick a setup at random in
-    games where at first all earn the same.
+    ``value`` is what each setup earns.  Regrets that are rounding errors count as none: otherwise
+    they would pick a setup at random in games where at first all earn the same.
     """
-    n = setups.prob.shape[0]
     mean = 0.0
-    for i in range(n):
+    for i in members:
         mean += setups.prob[i] * value[i]
+    mean /= share
     total = 0.0
-    for i in range(n):
+    for i in members:
         new = value[i] - mean
         regret = setups.regret[i] + new
         regret *= rule.positive if regret > 0.0 else rule.negative
         setups.regret[i] = regret
         setups.prob[i] = max(regret + predict * new, 0.0)
         total += setups.prob[i]
-    for i in range(n):
-        setups.prob[i] = setups.prob[i] / total if total > ROUNDING else 1.0 / n
+    for i in members:
+        within = setups.prob[i] / total if total > ROUNDING else 1.0 / members.shape[0]
+        setups.prob[i] = share * within
 
 
 @njit(cache=True, nogil=True)
 def average_match(state):
     """Return the average strategy, float64 of shape (infostates,): the probability of matching.
 
-    Where own play never comes, the current strategy.
+    Where own play never comes, and where it is locked, the current strategy.
     """
     match = state.match.copy()
     for i in range(match.shape[0]):
+        if state.is_locked.shape[0] > 0 and state.is_locked[i]:
+            continue  # the same but for rounding
         total = state.sum_fold[i] + state.sum_match[i]
         if total > 0.0:
             match[i] = state.sum_match[i] / total

@@ -34,6 +34,8 @@ class State(NamedTuple):
         Cumulated weight times own reach times probability of each action.
     pay_regret, pay, pay_sum : ndarray, shape (ways to pay,)
         The same for the ways to pay, once a match is chosen; empty where there is no choice.
+    is_locked : ndarray of bool, shape (infostates,) or (0,)
+        Whether ``match`` is to stay as it is; empty where nothing is locked.
     """
 
     regret_fold: NDArray[np.float64]
@@ -44,6 +46,7 @@ class State(NamedTuple):
     pay_regret: NDArray[np.float64]
     pay: NDArray[np.float64]
     pay_sum: NDArray[np.float64]
+    is_locked: NDArray[np.bool_]
 
 
 class Rule(NamedTuple):
@@ -345,10 +348,12 @@ def way_value(side, value, at, shown):
 @njit(cache=True, nogil=True)
 def act(state, i, fold_value, match_value, rule):
     """Return the value of an infostate; update its regrets and strategy."""
-    if rule.is_best:
-        return max(fold_value, match_value)
     match = state.match[i]
     gain = match_value - fold_value
+    if state.is_locked.shape[0] > 0 and state.is_locked[i]:
+        return fold_value + match * gain
+    if rule.is_best:
+        return max(fold_value, match_value)
     new_fold = -match * gain
     new_match = gain + new_fold
     fold = state.regret_fold[i] + new_fold

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from solver.lock import Lock
 from solver.rules import Game
 from solver.strategy import Strategy, exact_strategy
 
-__all__ = ["ExactSolution", "strategy_of"]
+__all__ = ["ExactSolution", "LockedSolution", "strategy_of"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,29 @@ class ExactSolution:
     pay_start: NDArray[np.int64]
     pay: NDArray[np.float64]
     state: dict[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class LockedSolution:
+    """Strategies of both seats of a small game in which a part of one is locked.
+
+    Attributes
+    ----------
+    lock : Lock
+    locked : ExactSolution
+        The strategy of the locked seat.  Its exploitability is the most that the lock costs.
+    opponent : ExactSolution
+        The strategy of the other seat.  Its exploitability is what a best response earns that is
+        bound to no lock.
+    gap : float
+        What best responses of both seats earn in all, the locked seat's within the lock: the lock
+        costs at least the exploitability of ``locked`` less this.
+    """
+
+    lock: Lock
+    locked: ExactSolution
+    opponent: ExactSolution
+    gap: float
 
 
 def strategy_of(solution: ExactSolution) -> Strategy:

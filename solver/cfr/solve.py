@@ -10,16 +10,18 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.cfr.solution import ExactSolution
+from solver.cfr.solution import ExactSolution, LockedSolution
 from solver.cfr.solver import ExactSolver
+from solver.lock import Lock
 from solver.progress import Progress
 from solver.rules import Game, InputError
 
-__all__ = ["Checkpoint", "default_target", "solve_exact"]
+__all__ = ["Checkpoint", "default_target", "solve_exact", "solve_locked"]
 
 Checkpoint = Callable[[dict[str, NDArray[np.float64]], float], None]
 """Gets the state of a solve in progress, and the seconds that it took so far."""
@@ -81,52 +83,121 @@ def solve_exact(
     >>> solve_exact(Game(2, 3), target=1e-3).converged
     True
     """
-    for name, limit in (("target", target), ("time limit", time_limit), ("iterations", iterations)):
-        if limit is not None and not limit >= 0:
-            raise InputError(f"{name} {limit}: it cannot be negative")
-    if threads < 1:
-        raise InputError(f"threads {threads}: at least 1")
-    if iterations is None and target is None and time_limit is None:
-        target = default_target(game)
-    small = ExactSolver(Game(2, 3), algorithm=algorithm)
-    small.run(1)
-    small.exploitability()
-    start = time.perf_counter()  # compiling, above, is not counted
-    solver = ExactSolver(game, algorithm=algorithm, threads=threads)
-    if state is not None:
-        solver.restore(state)
-    limits = _Limits(iterations, target, time_limit, start)
-    if state is None or not _is_done(solver, limits):
-        saver = _Saver(solver, checkpoint, checkpoint_seconds, start)
-        _work_until(solver, limits, progress, saver)
-    return solver.solution(seconds=time.perf_counter() - start, target=target)
+    limits = _limits(game, iterations, target, time_limit)
+    saving = _Saving(checkpoint, checkpoint_seconds)
+    solver, seconds = _solve(game, None, algorithm, limits, threads, progress, state, saving)
+    return solver.solution(seconds=seconds, target=limits.target)
 
 
-@dataclass(frozen=True)
-class _Limits:
-    """When to stop; ``start`` is when the clock started."""
+def solve_locked(
+    lock: Lock,
+    *,
+    algorithm: str = "auto",
+    iterations: int | None = None,
+    target: float | None = None,
+    time_limit: float | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
+    state: dict[str, NDArray[np.float64]] | None = None,
+    checkpoint: Checkpoint | None = None,
+    checkpoint_seconds: float = 60.0,
+) -> LockedSolution:
+    """Solve a small game for both seats, with a part of one seat's strategy fixed.
+
+    Parameters
+    ----------
+    lock : Lock
+        Of the game to solve.
+    target : float, optional
+        Half of what best responses of both seats earn in all, the locked seat's within the lock.
+    algorithm, iterations, time_limit, threads, progress, state, checkpoint, checkpoint_seconds
+        As in :func:`solve_exact`.
+
+    Raises
+    ------
+    InputError
+        As in :func:`solve_exact`, or if an entry of the lock fits nothing.
+
+    Examples
+    --------
+    >>> from solver.lock import parse_lock
+    >>> lock = parse_lock('{"setups": [{"setup": "1:2,0:1"}]}', Game(2, 3))
+    >>> round(solve_locked(lock, target=1e-3).locked.exploitability, 2)
+    0.0
+    """
+    limits = _limits(lock.game, iterations, target, time_limit)
+    saving = _Saving(checkpoint, checkpoint_seconds)
+    solver, seconds = _solve(lock.game, lock, algorithm, limits, threads, progress, state, saving)
+    return solver.locked_solution(seconds=seconds, target=limits.target)
+
+
+class _Limits(NamedTuple):
+    """When to stop."""
 
     iterations: int | None
     target: float | None
     time_limit: float | None
-    start: float
+
+
+def _limits(
+    game: Game, iterations: int | None, target: float | None, time_limit: float | None
+) -> _Limits:
+    """Return the limits of a solve; without any, the default target."""
+    for name, limit in (("target", target), ("time limit", time_limit), ("iterations", iterations)):
+        if limit is not None and not limit >= 0:
+            raise InputError(f"{name} {limit}: it cannot be negative")
+    if iterations is None and target is None and time_limit is None:
+        target = default_target(game)
+    return _Limits(iterations, target, time_limit)
+
+
+class _Saving(NamedTuple):
+    """Who gets checkpoints, and how many seconds apart."""
+
+    checkpoint: Checkpoint | None
+    interval: float
+
+
+def _solve(
+    game: Game,
+    lock: Lock | None,
+    algorithm: str,
+    limits: _Limits,
+    threads: int,
+    progress: Progress | None,
+    state: dict[str, NDArray[np.float64]] | None,
+    saving: _Saving,
+) -> tuple[ExactSolver, float]:
+    """Solve; return the solver, and the seconds that it took."""
+    if threads < 1:
+        raise InputError(f"threads {threads}: at least 1")
+    small = ExactSolver(Game(2, 3), algorithm=algorithm)
+    small.run(1)
+    small.exploitability()
+    start = time.perf_counter()  # compiling, above, is not counted
+    solver = ExactSolver(game, algorithm=algorithm, lock=lock, threads=threads)
+    if state is not None:
+        solver.restore(state)
+    if state is None or not _is_done(solver, limits):
+        _work_until(solver, limits, progress, _Saver(solver, saving, start))
+    return solver, time.perf_counter() - start
 
 
 @dataclass
 class _Saver:
-    """Hands out checkpoints, ``interval`` seconds apart."""
+    """Hands out checkpoints; ``start`` is when the clock started."""
 
     solver: ExactSolver
-    checkpoint: Checkpoint | None
-    interval: float
+    saving: _Saving
     start: float
     last: float = field(default_factory=time.perf_counter)
 
     def look(self) -> None:
         """Hand one out if it is time."""
         now = time.perf_counter()
-        if self.checkpoint is not None and now - self.last >= self.interval:
-            self.checkpoint(self.solver.state(), now - self.start)
+        checkpoint, interval = self.saving
+        if checkpoint is not None and now - self.last >= interval:
+            checkpoint(self.solver.state(), now - self.start)
             self.last = time.perf_counter()
 
 
@@ -168,7 +239,7 @@ def _work_until(
         if goal == evaluate_at:
             exploitability = solver.exploitability()
             evaluate_at = _next_evaluation(goal)
-        seconds = time.perf_counter() - limits.start
+        seconds = time.perf_counter() - saver.start
         if progress is not None and not progress(solver.iterations, seconds, exploitability):
             return
         if _is_reached(exploitability, limits.target):

@@ -11,6 +11,12 @@ choice instead of the other seat's new one.  Without prediction they chase it, a
 10 to 70 times as many iterations; with it, about twice as many as with a strategy for each seat, at
 half the cost each.
 
+Where a part of one seat's strategy is locked (:mod:`solver.lock`), each side has a strategy of its
+own, and what is locked stays: it is not learned, and best responses of that seat keep to it.  The
+tree is then built without the reductions that take a side to play safe as it may not (``win`` ends
+a decided game, and with it the lock).  Private states still merge: a lock treats all with the same
+future alike, so it is as well kept by their sum.
+
 With several threads the batches of first-slot branches are dealt out once, by size, and each thread
 goes through its own; the numbers are the same as with one.
 """
@@ -24,6 +30,7 @@ from numpy.typing import NDArray
 
 from solver.cfr.algorithms import check_algorithm, schedule
 from solver.cfr.iterate import (
+    Groups,
     Problem,
     Setups,
     average_match,
@@ -36,9 +43,10 @@ from solver.cfr.iterate import (
     update_setups,
 )
 from solver.cfr.passes import Rule, State
-from solver.cfr.solution import ExactSolution
+from solver.cfr.solution import ExactSolution, LockedSolution
+from solver.lock import Lock
 from solver.rules import Game, InputError, Pulls
-from solver.tree.build import PublicTree, build_tree
+from solver.tree.build import PublicTree, build_tree, check_listable
 from solver.tree.view import infostate_observations, side_decisions
 
 __all__ = [
@@ -52,6 +60,9 @@ __all__ = [
 THREADED_WORK = 100_000
 """Links and payoffs of a tree up to which a second thread costs more than it brings."""
 
+_REMEMBERED = tuple(name for name in State._fields if name != "is_locked")
+"""What a checkpoint holds of a side's decisions; what is locked is the lock's to say."""
+
 _BEST = Rule(True, 1.0, 1.0, 0.0, 0.0)
 
 
@@ -63,22 +74,80 @@ def new_problem(tree: PublicTree) -> Problem:
     setups = [Setups(np.zeros(num), np.full(num, 1.0 / num), np.zeros(num)) for _ in range(2)]
     if tree.one_strategy:
         setups[1] = setups[0]
+    every = _every_setup(num)
     return Problem(
         arrays,
         tree.one_strategy,
         (states[0], states[1]),
         (setups[0], setups[1]),
+        (every, every),
         (np.empty(arrays.sides[0].root_at[-1]), np.empty(arrays.sides[1].root_at[-1])),
         (np.empty(num), np.empty(num)),
     )
+
+
+def _every_setup(num_setups: int) -> Groups:
+    """Return the one group where nothing is locked."""
+    return Groups(np.arange(num_setups), np.array([0, num_setups]), np.ones(1))
 
 
 def _new_state(num_infostates: int, pay: NDArray[np.float64]) -> State:
     zeros = [np.zeros(num_infostates) for _ in range(4)]
     match = np.full(num_infostates, 0.5)
     return State(
-        zeros[0], zeros[1], match, zeros[2], zeros[3], np.zeros_like(pay), pay, np.zeros_like(pay)
+        zeros[0],
+        zeros[1],
+        match,
+        zeros[2],
+        zeros[3],
+        np.zeros_like(pay),
+        pay,
+        np.zeros_like(pay),
+        np.zeros(0, np.bool_),
     )
+
+
+def lock_problem(problem: Problem, tree: PublicTree, lock: Lock) -> Problem:
+    """Return a problem before its first iteration with one side locked.
+
+    Raises
+    ------
+    InputError
+        If an entry of the lock fits no setup or decision.
+    """
+    cell_of = np.argsort(tree.root_setup)
+    parts = [(share, np.sort(cell_of[members])) for share, members in lock.groups]
+    sizes = [len(members) for _, members in parts]
+    groups = Groups(
+        np.concatenate([members for _, members in parts]),
+        np.concatenate([[0], np.cumsum(sizes)]),
+        np.array([share for share, _ in parts]),
+    )
+    problem.setups[lock.seat].prob[:] = 0.0
+    for share, members in parts:
+        problem.setups[lock.seat].prob[members] = share / len(members)
+    is_locked = np.zeros(0, np.bool_)
+    if lock.text.answers:
+        observations, slots = infostate_observations(tree)
+        split = tree.num_side_infostates[0]
+        mine = slice(0, split) if lock.seat == 0 else slice(split, None)
+        fixed = lock.match_at(observations[mine], slots[mine])
+        held = np.flatnonzero(~np.isnan(fixed))
+        rows = side_decisions(tree, lock.seat).row[held]
+        is_locked = np.zeros(len(problem.states[lock.seat].match), np.bool_)
+        is_locked[rows] = True
+        problem.states[lock.seat].match[rows] = fixed[held]
+    states, sides = list(problem.states), list(problem.groups)
+    states[lock.seat] = states[lock.seat]._replace(is_locked=is_locked)
+    sides[lock.seat] = groups
+    return problem._replace(states=(states[0], states[1]), groups=(sides[0], sides[1]))
+
+
+def unlocked(problem: Problem) -> Problem:
+    """Return the same problem without its locks."""
+    every = _every_setup(len(problem.value[0]))
+    states = [state._replace(is_locked=np.zeros(0, np.bool_)) for state in problem.states]
+    return problem._replace(states=(states[0], states[1]), groups=(every, every))
 
 
 def _coins(tree: PublicTree, player: int) -> NDArray[np.float64]:
@@ -132,13 +201,20 @@ def response_values(problem: Problem) -> tuple[float, float]:
 
 
 def root_values(problem: Problem) -> tuple[float, float]:
-    """Return the value of the best setup of each side from what the roots are worth."""
+    """Return the value of the best setups of each side from what the roots are worth."""
     for player in range(2):
         sum_roots(problem, player)
     if problem.one_strategy:
-        best = float((problem.value[0] + problem.value[1]).max())
+        best = _best_of(problem.groups[0], problem.value[0] + problem.value[1])
         return best, best
-    return float(problem.value[0].max()), float(problem.value[1].max())
+    first, second = (_best_of(problem.groups[p], problem.value[p]) for p in range(2))
+    return first, second
+
+
+def _best_of(groups: Groups, values: NDArray[np.float64]) -> float:
+    """Return what the best setup of each group earns, in all."""
+    best = np.maximum.reduceat(values[groups.member], groups.start[:-1])
+    return float(groups.share @ best)
 
 
 class ExactSolver:
@@ -154,13 +230,15 @@ class ExactSolver:
         Reductions of the tree.
     seat_pulls : pair of str, optional
         How each seat may pay a gap, where they differ; takes ``one_strategy=False``.
+    lock : Lock, optional
+        What one seat's strategy is told to be; overrides the reductions that it would break.
     threads : int
         1 or more; the numbers do not depend on it.
 
     Raises
     ------
     InputError
-        If the game is too large or the algorithm unknown.
+        If the game is too large, the algorithm unknown, or an entry of the lock fits nothing.
 
     Examples
     --------
@@ -182,9 +260,16 @@ class ExactSolver:
         drop_dominated: bool = True,
         fold_endings: bool = True,
         seat_pulls: tuple[Pulls, Pulls] | None = None,
+        lock: Lock | None = None,
         threads: int = 1,
     ) -> None:
         self.algorithm = check_algorithm(algorithm)
+        if lock is not None:
+            check_listable(game)
+            _ = lock.groups  # an entry that fits no setup is refused before the tree is built
+            one_strategy = False
+            if lock.text.answers:
+                solve_open_endings = drop_dominated = False
         self.tree = build_tree(
             game,
             merge=merge,
@@ -197,7 +282,10 @@ class ExactSolver:
             threads=threads,
         )
         self.iterations = 0
+        self.lock = lock
         self._problem = new_problem(self.tree)
+        if lock is not None:
+            self._problem = lock_problem(self._problem, self.tree, lock)
         self._shares = deal_batches(self.tree, threads)
         self._buffers = [new_buffers(self.tree.arrays) for _ in self._shares]
 
@@ -235,10 +323,10 @@ class ExactSolver:
         for player, state in enumerate(problem.states):
             pay = average_pay(problem.tree.sides[player], state)
             states.append(state._replace(match=average_match(state), pay=pay))
-        setups = []
-        for part in problem.setups:
-            total = part.total.sum()
-            setups.append(part._replace(prob=part.total / total if total > 0 else part.prob))
+        setups = [
+            part._replace(prob=_average_setups(part, groups))
+            for part, groups in zip(problem.setups, problem.groups, strict=True)
+        ]
         return problem._replace(states=(states[0], states[1]), setups=(setups[0], setups[1]))
 
     def best_response_values(self) -> tuple[float, float]:
@@ -260,7 +348,7 @@ class ExactSolver:
         """
         arrays = {
             name: np.concatenate([getattr(part, name) for part in self._problem.states])
-            for name in State._fields
+            for name in _REMEMBERED
         }
         strategies = self._problem.setups[: 1 if self.tree.one_strategy else 2]
         for name in Setups._fields:
@@ -286,7 +374,7 @@ class ExactSolver:
                 )
         self.iterations = int(state["iterations"][0])
         first, second = self._problem.states
-        for name in State._fields:
+        for name in _REMEMBERED:
             split = len(getattr(first, name))
             getattr(first, name)[:] = state[name][:split]
             getattr(second, name)[:] = state[name][split:]
@@ -300,16 +388,60 @@ class ExactSolver:
         side = 0 if self.tree.one_strategy or values[1] <= values[0] else 1
         sides = (0, 1) if self.tree.one_strategy else (side,)
         exploitability = values[1 - side]
+        return self._solution_of(
+            self.average_problem(),
+            sides,
+            exploitability,
+            seconds,
+            converged=target is not None and exploitability <= target,
+        )
+
+    def locked_solution(
+        self, *, seconds: float = 0.0, target: float | None = None
+    ) -> LockedSolution:
+        """Return the average strategies of both seats of a game with a lock."""
+        assert self.lock is not None
+        average = self.average_problem()
+        seat = self.lock.seat
+        values = self.best_response_values()
+        converged = target is not None and sum(values) / 2 <= target
+        free = response_values(unlocked(average))
+        locked, opponent = (
+            self._solution_of(average, (side,), free[1 - side], seconds, converged=converged)
+            for side in (seat, 1 - seat)
+        )
+        return LockedSolution(self.lock, locked, opponent, gap=sum(values))
+
+    def _solution_of(
+        self,
+        average: Problem,
+        sides: tuple[int, ...],
+        exploitability: float,
+        seconds: float,
+        *,
+        converged: bool,
+    ) -> ExactSolution:
         return ExactSolution(
             game=self.tree.game,
             algorithm=self.algorithm,
             iterations=self.iterations,
             seconds=seconds,
             exploitability=exploitability,
-            converged=target is not None and exploitability <= target,
+            converged=converged,
             state=self.state(),
-            **read_off(self.tree, self.average_problem(), sides),
+            **read_off(self.tree, average, sides),
         )
+
+
+def _average_setups(setups: Setups, groups: Groups) -> NDArray[np.float64]:
+    """Return the average choice of a setup; the current one before the first iteration."""
+    prob = setups.prob.copy()
+    for group, share in enumerate(groups.share):
+        members = groups.member[groups.start[group] : groups.start[group + 1]]
+        total = setups.total[members].sum()
+        if total > 0:
+            prob[members] = share * (setups.total[members] / total)
+    return prob
 
 
 def deal_batches(tree: PublicTree, threads: int) -> list[NDArray[np.int64]]:
