@@ -6,7 +6,13 @@ and back into a playable strategy, :mod:`solver.table.storage` writes and reads 
 """
 
 from solver.table.frames import Table, exact_table, sampled_table
-from solver.table.manifest import FORMAT_VERSION, FolderManifest, Manifest, new_manifest
+from solver.table.manifest import (
+    FORMAT_VERSION,
+    FolderManifest,
+    LockFacts,
+    Manifest,
+    new_manifest,
+)
 from solver.table.storage import (
     check_writable,
     load_checkpoint,
@@ -24,6 +30,7 @@ from solver.table.storage import (
 __all__ = [
     "FORMAT_VERSION",
     "FolderManifest",
+    "LockFacts",
     "Manifest",
     "Table",
     "check_writable",

@@ -45,7 +45,7 @@ from solver.places import EMPTY
 from solver.rules import Game, InputError
 from solver.setups import count_setups, list_setups
 from solver.strategy import Strategy, exact_strategy, num_columns
-from solver.table.manifest import Abstraction, Manifest, new_manifest
+from solver.table.manifest import Abstraction, LockFacts, Manifest, new_manifest
 from solver.table.pay_columns import PREFIX, pay_columns, read_pay_columns
 from solver.table.row_keys import keys_of_rows
 
@@ -67,12 +67,16 @@ class Table:
         As the module says.
     checkpoint : dict of ndarray or None
         A solver's state, to go on from; not read back with the table.
+    opponent : Table or None
+        The opponent's strategy, where a part of this one is locked; a table of its own in the
+        folder ``opponent``, not read back with this one.
     """
 
     manifest: Manifest
     setup: pl.DataFrame
     decisions: pl.DataFrame
     checkpoint: dict[str, NDArray] | None = field(default=None, repr=False)
+    opponent: Table | None = field(default=None, repr=False)
 
     @property
     def game(self) -> Game:
@@ -118,6 +122,8 @@ def exact_table(
     exploitability: float | None,
     command: str,
     checkpoint: dict[str, NDArray] | None = None,
+    lock: LockFacts | None = None,
+    opponent: Table | None = None,
 ) -> Table:
     """Return the table of an exact solution.
 
@@ -134,6 +140,10 @@ def exact_table(
     pay_start, pay : ndarray, optional
         Probability of each way to pay, given a match, as in :class:`solver.strategy.Strategy`.
         Left out, the default rule pays.
+    lock : LockFacts, optional
+        What was locked.
+    opponent : Table, optional
+        The opponent's strategy, where seats differ.
     """
     tiles, chips = list_setups(game)
     setup = {}
@@ -157,11 +167,13 @@ def exact_table(
             seconds=round(seconds, 3),
             seed=None,
             abstraction=None,
+            lock=lock,
             command=command,
         ),
         setup=pl.DataFrame(setup | {"probability": setup_probs}),
         decisions=pl.DataFrame(decisions),
         checkpoint=checkpoint,
+        opponent=opponent,
     )
 
 

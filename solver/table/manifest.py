@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from solver.abstraction import VERSION
+from solver.lock import LockText
 from solver.rules import Game, InputError, Objective, Pulls
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Exploitability",
     "FolderManifest",
     "GameFacts",
+    "LockFacts",
     "Manifest",
     "game_of",
     "new_manifest",
@@ -65,6 +67,37 @@ class Abstraction(_Part):
         if found != VERSION:
             raise ValueError(f"{found!r}; this program reads {VERSION!r}")
         return found
+
+
+class LockFacts(LockText):
+    """What was locked when the table was solved, and whose strategy of the two it holds.
+
+    ``sha256`` is of the lock alone.  ``gap`` is what best responses of both seats earn in all, the
+    locked seat's within the lock: the lock costs at least the exploitability of the locked seat's
+    table less this; null in a solve in progress.
+    """
+
+    role: Literal["locked", "opponent"]
+    gap: float | None
+    sha256: str
+
+    @classmethod
+    def of(cls, text: LockText, role: Literal["locked", "opponent"], gap: float | None) -> Self:
+        """Return the facts of a lock."""
+        return cls(
+            seat=text.seat,
+            setups=text.setups,
+            answers=text.answers,
+            role=role,
+            gap=gap,
+            sha256=text.digest,
+        )
+
+    @model_validator(mode="after")
+    def _check_sum(self) -> Self:
+        if self.sha256 != self.digest:
+            raise ValueError("wrong checksum; the lock is damaged or was changed")
+        return self
 
 
 class FolderManifest(_Part):
@@ -130,6 +163,7 @@ class Manifest(FolderManifest):
     seed: int | None
     options: dict[str, float | int | bool] = {}
     abstraction: Abstraction | None
+    lock: LockFacts | None = None
     finished: bool = True
 
     @model_validator(mode="after")

@@ -5,6 +5,8 @@ the two renames, the next reader or writer puts the old table back.
 
 A solve in progress is kept in the same way in a folder beside its table's place, ``3x6.unfinished``
 for ``3x6``, which holds a manifest and the solver's state.
+
+Where a part of the strategy is locked, the opponent's is a table of its own, in a folder within.
 """
 
 from __future__ import annotations
@@ -49,10 +51,11 @@ AnyManifest = TypeVar("AnyManifest", bound=FolderManifest)
 _MANIFEST = "manifest.json"
 _CHECKPOINT = "checkpoint.npz"
 _PARQUET = ("setup", "decisions")
+_OPPONENT = "opponent"
 _UNFINISHED = ".unfinished"
 _TRIES = 20
 _STALE_SECONDS = 3600
-_FILES = {_MANIFEST, _CHECKPOINT, *(f"{name}.parquet" for name in _PARQUET)}
+_FILES = {_MANIFEST, _CHECKPOINT, _OPPONENT, *(f"{name}.parquet" for name in _PARQUET)}
 
 
 def _sum(file: Path) -> str:
@@ -127,6 +130,8 @@ def _check_replaceable(path: Path, game_name: str) -> None:
                 f"{path}: holds {foreign[0]!r}, which is no part of a table; "
                 "choose an empty or a new folder"
             )
+        if (path / _OPPONENT).exists():
+            _check_replaceable(path / _OPPONENT, game_name)
         found = _game_at(path)
         if found not in {None, game_name}:
             raise InputError(
@@ -151,8 +156,13 @@ def save_table(table: Table, path: Path | str) -> Manifest:
     InputError
         If ``path`` cannot be written, or holds something else.
     """
-    frames = {name: getattr(table, name) for name in _PARQUET}
-    return save_folder(path, table.manifest, frames, table.checkpoint)
+    path = Path(path).absolute()
+    check_writable(path)
+    return _write_folder(path, table.manifest, _frames_of(table), table.checkpoint, table.opponent)
+
+
+def _frames_of(table: Table) -> dict[str, pl.DataFrame]:
+    return {name: getattr(table, name) for name in _PARQUET}
 
 
 def save_unfinished(
@@ -200,6 +210,7 @@ def _write_folder(
     manifest: AnyManifest,
     frames: Mapping[str, pl.DataFrame],
     checkpoint: Mapping[str, NDArray] | None,
+    opponent: Table | None = None,
 ) -> AnyManifest:
     """Write a folder and put it at ``path``; return its manifest, with rows and sums."""
     try:
@@ -209,23 +220,37 @@ def _write_folder(
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
     try:
-        for name, frame in frames.items():
-            file = work / f"{name}.parquet"
-            frame.write_parquet(file, compression="zstd", compression_level=9)
-        if checkpoint is not None:
-            np.savez(work / _CHECKPOINT, allow_pickle=False, **checkpoint)
-        manifest = manifest.model_copy(
-            update={
-                "rows": {f"{name}.parquet": frame.height for name, frame in frames.items()},
-                "sha256": {file.name: _sum(file) for file in sorted(work.iterdir())},
-            }
-        )
-        (work / _MANIFEST).write_bytes((manifest.model_dump_json(indent=2) + "\n").encode())
-        work.chmod(0o755)
+        manifest = _fill_folder(work, manifest, frames, checkpoint)
+        if opponent is not None:
+            (work / _OPPONENT).mkdir()
+            _fill_folder(work / _OPPONENT, opponent.manifest, _frames_of(opponent), None)
         _put(work, path)
     except BaseException:
         shutil.rmtree(work, ignore_errors=True)
         raise
+    return manifest
+
+
+def _fill_folder(
+    folder: Path,
+    manifest: AnyManifest,
+    frames: Mapping[str, pl.DataFrame],
+    checkpoint: Mapping[str, NDArray] | None,
+) -> AnyManifest:
+    """Write the files of a table into an empty folder; return its manifest, with rows and sums."""
+    for name, frame in frames.items():
+        file = folder / f"{name}.parquet"
+        frame.write_parquet(file, compression="zstd", compression_level=9)
+    if checkpoint is not None:
+        np.savez(folder / _CHECKPOINT, allow_pickle=False, **checkpoint)
+    manifest = manifest.model_copy(
+        update={
+            "rows": {f"{name}.parquet": frame.height for name, frame in frames.items()},
+            "sha256": {file.name: _sum(file) for file in sorted(folder.iterdir())},
+        }
+    )
+    (folder / _MANIFEST).write_bytes((manifest.model_dump_json(indent=2) + "\n").encode())
+    folder.chmod(0o755)
     return manifest
 
 
