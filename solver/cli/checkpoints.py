@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from solver.cli.common import command_line
+from solver.cli.common import command_line, read_text
 from solver.rules import Game, InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from solver.lock import Lock
     from solver.table import Manifest
 
-__all__ = ["CHECKPOINT_SECONDS", "Keeper", "Start", "find_start", "state_of"]
+__all__ = ["CHECKPOINT_SECONDS", "Keeper", "Start", "find_start", "lock_of", "state_of"]
 
 CHECKPOINT_SECONDS = 60.0
 """Between two checkpoints of a solve."""
@@ -44,6 +45,20 @@ def find_start(resume: Path) -> Start:
     place = place_of(resume)
     source = unfinished_at(place.absolute()) or place
     return Start(place, source, read_manifest(source))
+
+
+def lock_of(file: Path | None, rules: Game, start: Start | None) -> Lock | None:
+    """Return the lock that is asked for: that of the solve to go on from, if there is one."""
+    from solver.lock import check_lock, parse_lock
+
+    had = None if start is None else start.manifest.lock
+    if file is None:
+        return None if had is None else check_lock(had, rules, name="the lock in manifest.json")
+    lock = parse_lock(read_text(str(file), "--lock"), rules, name=f"--lock {file}")
+    if start is not None and (had is None or had.digest != lock.text.digest):
+        made = "without a lock" if had is None else "with another lock"
+        raise InputError(f"--lock {file}: the table in {start.place} was made {made}")
+    return lock
 
 
 def state_of(start: Start, rules: Game, method: str, algorithm: str | None) -> dict[str, NDArray]:

@@ -38,11 +38,13 @@ __all__ = [
     "default_table",
     "default_threads",
     "emit",
+    "lock_cost",
     "open_player",
     "paying_by",
     "percent",
     "read_game",
     "read_text",
+    "show_lock_cost",
     "watch",
 ]
 
@@ -136,6 +138,27 @@ def paying_by(player: Player, pulls: str | None) -> Game:
             f"--pulls {pulls}: in {player.name} both pay by {player.game.pulls}; leave --pulls out"
         )
     return game
+
+
+def lock_cost(
+    table: Table | None, exploitability: float | None, interval: list[float] | None = None
+) -> dict[str, Any] | None:
+    """Return what the lock of a table costs; None where its strategy is bound to none.
+
+    ``exploitability`` is the table's, or with ``interval`` a lower bound of it.
+    """
+    lock = None if table is None else table.manifest.lock
+    if lock is None or lock.role != "locked":
+        return None
+    return {"seat": lock.seat, "cost": exploitability, "ci": interval, "gap": lock.gap}
+
+
+def show_lock_cost(console: Console, cost: dict[str, Any]) -> None:
+    """Print what :func:`lock_cost` returned."""
+    how = "" if cost["ci"] is None else ", with the rest as it is played, at least"
+    console.print(f"the lock costs{how} {cost['cost']:.6g}: without it the game is worth 0")
+    if cost["ci"] is None:
+        console.print(f"perfect play of the rest would save at most {cost['gap']:.2g} of it")
 
 
 def read_text(path: str, what: str) -> str:

@@ -18,6 +18,8 @@ __all__ = ["DEFAULT_SECONDS", "bytes_text", "duration_text", "method_by_size", "
 DEFAULT_SECONDS = 60.0
 EXACT_BYTES = 4 << 30
 """``--method auto`` solves exactly what fits in this."""
+LOCKED_SIZE = 8
+"""A tree with locked answers takes up to so many times the room of one without."""
 
 
 def register(app: typer.Typer) -> None:
@@ -26,15 +28,16 @@ def register(app: typer.Typer) -> None:
 
 
 def method_by_size(
-    size: SizeEstimate, time_limit: float | None
+    size: SizeEstimate, time_limit: float | None, *, is_locked: bool = False
 ) -> Literal["exact", "mccfr"] | None:
     """Return the method for a game of this size; None if there is none.
 
     A game is solved exactly if its tree fits, and if building it leaves half of the time for
-    solving or only the exact solver knows its rules.
+    solving or only the exact solver knows its rules or takes a lock.
     """
-    fits = size.kind != "lower bound" and size.num_bytes <= EXACT_BYTES
-    if size.game.pulls != "latest":
+    num_bytes = size.num_bytes * (LOCKED_SIZE if is_locked else 1)
+    fits = size.kind != "lower bound" and num_bytes <= EXACT_BYTES
+    if is_locked or size.game.pulls != "latest":
         return "exact" if fits else None
     in_time = time_limit is None or size.build_seconds <= time_limit / 2
     return "exact" if fits and in_time else "mccfr"

@@ -18,8 +18,10 @@ from solver.cli.common import (
     Player,
     default_threads,
     emit,
+    lock_cost,
     open_player,
     percent,
+    show_lock_cost,
     watch,
 )
 from solver.rules import InputError
@@ -56,7 +58,7 @@ def exploit(
     """Say how much the best opponent wins against a strategy.
 
     Exactly where every setup can be tried; else a lower bound, found by searching an opponent and
-    playing it in fresh games.
+    playing it in fresh games.  Of a table solved with --lock it also says what the lock costs.
     """
     from solver.setups import count_setups
 
@@ -71,6 +73,10 @@ def exploit(
         data = _exactly(player, time_limit, threads, quiet)
     else:
         data = _by_search(player, time_limit or SEARCH_SECONDS, threads, seed, quiet)
+
+    data["lock"] = lock_cost(
+        player.table, data.get("exploitability", data.get("lower")), data.get("lower_ci")
+    )
 
     def show(console: Console) -> None:
         reply = data["best_response"]
@@ -94,6 +100,8 @@ def exploit(
                     f"least {percent(known['share'])} of the exact value; larger games may differ."
                 )
         console.print(f"best setup against it: {reply['setup']}")
+        if data["lock"] is not None:
+            show_lock_cost(console, data["lock"])
 
     emit(data, as_json=as_json, show=show)
 

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from solver.cli import checkpoints
-from solver.cli.checkpoints import Keeper, Start, find_start, state_of
+from solver.cli.checkpoints import Keeper, Start, find_start, lock_of, state_of
 from solver.cli.common import (
     ASK_JSON,
     ASK_QUIET,
@@ -22,7 +22,9 @@ from solver.cli.common import (
     command_line,
     default_threads,
     emit,
+    lock_cost,
     read_game,
+    show_lock_cost,
     watch,
 )
 from solver.cli.estimating import DEFAULT_SECONDS, bytes_text, duration_text, method_by_size
@@ -33,7 +35,8 @@ if TYPE_CHECKING:
 
     from solver.cfr import ExactSolution
     from solver.cli.common import Watch
-    from solver.table import Table
+    from solver.lock import Lock
+    from solver.table import LockFacts, Table
 
 __all__ = ["register"]
 
@@ -50,6 +53,7 @@ class _Job:
     """What to solve, when to stop, where to go on from and where to keep checkpoints."""
 
     game: Game
+    lock: Lock | None
     algorithm: str | None
     target: float | None
     iterations: int | None
@@ -80,8 +84,9 @@ def solve(
     target: Annotated[
         float | None,
         typer.Option(
-            help="Stop at this exploitability (exact only); 1e-4 of the stakes where no number of "
-            "iterations is given: 1, or with --objective chips the chips of a player."
+            help="Stop at this exploitability (exact only; with --lock, at this mean of what each "
+            "seat could still gain); 1e-4 of the stakes where no number of iterations is given: 1, "
+            "or with --objective chips the chips of a player."
         ),
     ] = None,
     iterations: Annotated[
@@ -90,6 +95,13 @@ def solve(
     time_limit: Annotated[
         float | None,
         typer.Option(help="Stop after so many seconds; 60 where no other limit is given."),
+    ] = None,
+    lock: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of setups and answers that one seat is bound to (exact only); the rest is "
+            "solved for both seats, the opponent's part into OUT/opponent."
+        ),
     ] = None,
     threads: ASK_THREADS = None,
     seed: ASK_SEED = 0,
@@ -107,13 +119,14 @@ def solve(
 
     Small games are solved exactly, with their exploitability; large ones by sampling.
     Without a limit the solver stops after 60 seconds.  Every minute its state is written beside
-    the table's place, and --resume goes on from there if the solve was killed.
+    the table's place, and --resume goes on from there if the solve was killed.  The README says
+    how a lock is written.
     """
     from solver.table import check_writable, save_table
 
     _check_limits(target, time_limit)
     if algorithm == _LP:
-        method = _check_lp(method, target, iterations, resume)
+        method = _check_lp(method, target, iterations, resume, lock)
     start = find_start(resume) if resume else None
     rules = _asked_game(game, pulls, objective, start)
     folder = out or (start.place if start else Path("results") / "local" / rules.name)
@@ -123,13 +136,15 @@ def solve(
         state, old = state_of(start, rules, method, algorithm), start.manifest
         method, algorithm, options = old.method, old.algorithm, old.options
         seed = seed if old.seed is None else old.seed
+    bound = lock_of(lock, rules, start)
     if target is None and iterations is None and time_limit is None:
         time_limit = DEFAULT_SECONDS
-    method = _choose(rules, method, time_limit, quiet)
+    method = _choose(rules, method, time_limit, quiet, is_locked=bound is not None)
     if method == "exact" and target is None and iterations is None:
         target = _default_target(rules)
     job = _Job(
         rules,
+        bound,
         algorithm,
         target,
         iterations,
@@ -155,6 +170,7 @@ def solve(
         "out": str(folder),
         "interrupted": stopped,
         "target": target if method == "exact" else None,
+        "lock": lock_cost(table, facts.exploitability.value),
     }
     goes_on = None if table.checkpoint is None else job.keeper.other or folder
     emit(data, as_json=as_json, show=lambda console: _show_solved(console, data, goes_on))
@@ -167,9 +183,15 @@ def _check_limits(target: float | None, time_limit: float | None) -> None:
 
 
 def _check_lp(
-    method: str, target: float | None, iterations: int | None, resume: Path | None
+    method: str,
+    target: float | None,
+    iterations: int | None,
+    resume: Path | None,
+    lock: Path | None,
 ) -> str:
     """Return the method, exact; refuse what a linear program has no use for."""
+    if lock is not None:
+        raise InputError(f"--lock {lock}: --algorithm lp takes none; the other exact ones do")
     for name, value in (("--target", target), ("--iterations", iterations), ("--resume", resume)):
         if value is not None:
             raise InputError(f"{name}: --algorithm lp finds the optimum at once and takes none")
@@ -192,17 +214,26 @@ def _default_target(game: Game) -> float:
     return default_target(game)
 
 
-def _choose(game: Game, method: str, time_limit: float | None, quiet: bool) -> str:
+def _choose(
+    game: Game, method: str, time_limit: float | None, quiet: bool, *, is_locked: bool
+) -> str:
     """Return ``exact`` or ``mccfr``; say so if building the tree will take long."""
     from solver.tree.count import estimate_exact
 
     if method not in _METHODS:
         raise InputError(f"--method {method}: allowed are {', '.join(_METHODS)}")
     if method == "mccfr":
+        if is_locked:
+            raise InputError("--lock: --method mccfr, the sampling solver, takes none; exact does")
         return method
     size = estimate_exact(game)
     if method == "auto":
-        chosen = method_by_size(size, time_limit)
+        chosen = method_by_size(size, time_limit, is_locked=is_locked)
+        if chosen is None and is_locked:
+            raise InputError(
+                f"--lock: {game.name} is too large to be solved exactly, and the sampling solver "
+                "takes no lock; `blackwhite estimate` says what games take"
+            )
         if chosen is None:
             raise InputError(
                 f"--pulls {game.pulls}: {game.name} is too large to be solved exactly, "
@@ -243,31 +274,38 @@ def _run(job: _Job, method: str, quiet: bool) -> tuple[Table, bool]:
 
 
 def _solve_exactly(job: _Job, follow: Watch) -> Table:
-    from solver.cfr import solve_exact
+    from solver.cfr import solve_exact, solve_locked
     from solver.cfr.algorithms import check_algorithm
+    from solver.table import LockFacts
 
     try:
         algorithm = check_algorithm(job.algorithm or "auto")
     except InputError as error:
         raise InputError(f"{error}, {_LP}") from None
-    found = solve_exact(
-        job.game,
-        algorithm=algorithm,
-        target=job.target,
-        iterations=job.iterations,
-        time_limit=job.time_limit,
-        threads=job.threads,
-        progress=follow,
-        state=job.state,
-        checkpoint=job.keeper.writer(
+    bound = job.lock and LockFacts.of(job.lock.text, "locked", None)
+    settings: dict[str, Any] = {
+        "algorithm": algorithm,
+        "target": job.target,
+        "iterations": job.iterations,
+        "time_limit": job.time_limit,
+        "threads": job.threads,
+        "progress": follow,
+        "state": job.state,
+        "checkpoint": job.keeper.writer(
             lambda state: int(state["iterations"][0]),
             method="exact",
             algorithm=algorithm,
             seed=None,
+            lock=bound,
         ),
-        checkpoint_seconds=checkpoints.CHECKPOINT_SECONDS,
-    )
-    return _exact_table(job, found)
+        "checkpoint_seconds": checkpoints.CHECKPOINT_SECONDS,
+    }
+    if job.lock is None:
+        return _exact_table(job, solve_exact(job.game, **settings))
+    found = solve_locked(job.lock, **settings)
+    facts = [LockFacts.of(job.lock.text, role, found.gap) for role in ("locked", "opponent")]
+    opponent = _exact_table(job, found.opponent, lock=facts[1])
+    return _exact_table(job, found.locked, lock=facts[0], opponent=opponent)
 
 
 def _solve_by_lp(job: _Job, follow: Watch) -> Table:
@@ -277,7 +315,13 @@ def _solve_by_lp(job: _Job, follow: Watch) -> Table:
     return _exact_table(job, found)
 
 
-def _exact_table(job: _Job, found: ExactSolution) -> Table:
+def _exact_table(
+    job: _Job,
+    found: ExactSolution,
+    *,
+    lock: LockFacts | None = None,
+    opponent: Table | None = None,
+) -> Table:
     from solver.table import exact_table
 
     may_choose = job.game.pulls != "latest"
@@ -296,6 +340,8 @@ def _exact_table(job: _Job, found: ExactSolution) -> Table:
         exploitability=found.exploitability,
         command=command_line(),
         checkpoint=found.state or None,
+        lock=lock,
+        opponent=opponent,
     )
 
 
@@ -357,7 +403,7 @@ def _solve_by_sampling(job: _Job, follow: Watch) -> Table:
 
 def _show_solved(console: Console, data: dict[str, Any], goes_on: Path | None) -> None:
     """Print what came out; ``goes_on`` is what ``--resume`` would go on from, if anything."""
-    known, folder = data["exploitability"], data["out"]
+    known, folder, lock = data["exploitability"], data["out"], data["lock"]
     console.print(
         f"{data['game']} by {data['method']} ({data['algorithm']}): "
         f"{data['iterations']:,} iterations in {data['seconds']:.1f} s, "
@@ -367,9 +413,12 @@ def _show_solved(console: Console, data: dict[str, Any], goes_on: Path | None) -
         console.print(f"exploitability: not known yet; `blackwhite exploit {folder}` measures it")
     else:
         console.print(f"exploitability: {known:.3g} (the best response scores that much)")
+    if lock is not None:
+        show_lock_cost(console, lock)
+        known = lock["gap"] / 2
     if known is not None and data["target"] is not None and known > data["target"]:
         console.print(f"stopped before the target, {data['target']:.3g}, was reached")
-    console.print(f"written to {folder}")
+    console.print(f"written to {folder}" + ("" if lock is None else ", and the opponent's within"))
     if data["interrupted"] and goes_on is None:
         console.print("interrupted")
     elif data["interrupted"]:

@@ -24,7 +24,7 @@ from solver.rules import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-    from solver.table import Table
+    from solver.table import LockFacts, Table
 
 __all__ = ["register"]
 
@@ -65,6 +65,7 @@ def show(
             f"{facts.method} ({facts.algorithm}), {facts.iterations:,} iterations, "
             f"{facts.seconds:.1f} s, "
             f"exploitability {'not known' if known is None else f'{known:.3g}'}\n"
+            f"{_lock_text(facts.lock)}"
             f"made by: {facts.command}"
         )
         grid = Grid(header, "probability")
@@ -83,6 +84,14 @@ def show(
         )
 
     emit(data, as_json=as_json, show=render)
+
+
+def _lock_text(lock: LockFacts | None) -> str:
+    """Return whose strategy it is, if a part of one seat's was locked; a line, or nothing."""
+    if lock is None:
+        return ""
+    entries = f"{len(lock.setups)} setups and {len(lock.answers)} answers of seat {lock.seat}"
+    return f"{lock.role}: {entries} were locked\n"
 
 
 def _likely_setups(table: Table, top: int) -> tuple[list[dict[str, Any]], str]:
