@@ -56,7 +56,7 @@ __all__ = ["ResolvedDecision", "mirrored", "possible_states", "resolve_decision"
 MOST_MOVES = 20_000
 """Moves of a side beyond which an ending is too large; see :mod:`solver.endings.tree`.
 
-With so many, about two seconds are enough for 150 iterations."""
+With so many, 150 iterations take an eighth of a second."""
 
 FEW_SLOTS, MOST_MOVES_OF_FEW = 3, 400_000
 """So many slots or fewer may have more."""
@@ -65,7 +65,7 @@ MOST_STATES = 20_000
 """The same of private states of a side."""
 
 _WORK = 6_000_000
-"""Moves and infostates, times iterations, that take about two seconds."""
+"""Moves and infostates, times iterations, that take an eighth of a second."""
 
 _FEWEST, _MOST = 150, 1_000
 """Iterations."""
