@@ -373,6 +373,10 @@ def test_answer_says_when_fine_keys_make_the_posterior_nearly_exact(full_strateg
     assert query(full_strategy, situation, FULL).method == "exact"
     assert query(fine, situation, FULL, opponent=bot).method == "exact"
 
+    me = "5:4,4:4,8:1,0:1,3:4,2:2,7:3,1:1,6:1,9:9"
+    equal = parse_situation(FULL, me=me, history="b4=0", facing="b5")
+    assert query(fine, equal, FULL, samples=20).method.startswith("sampled: exact posterior")
+
 
 def test_setup_seen_before_is_recognised_in_the_full_game(full_strategy):
     me = "5:4,4:4,8:1,0:1,3:4,2:2,7:3,1:1,6:1,9:9"

@@ -11,10 +11,18 @@ from random_situations import some_situations
 
 from solver.abstraction import decision_key, num_keys
 from solver.advice import query
-from solver.advice.posterior import filter_remainders, list_remainders, step_prob
+from solver.advice.mixture import tile_probs
+from solver.advice.posterior import (
+    filter_remainders,
+    list_remainders,
+    list_strategy_setups,
+    step_prob,
+    weigh_setups,
+)
 from solver.advice.reply import best_reply
 from solver.advice.sampled_reply import sampled_reply
 from solver.bots import make_bot
+from solver.mccfr import solve_sampled
 from solver.memoryless import row_offsets, uniform_model
 from solver.rules import (
     CHOICE,
@@ -260,6 +268,24 @@ def test_filter_equals_listing_when_pulls_reach_late_stacks():
         probs = np.bincount(remainders.tiles, remainders.weights, game.num_tiles)
         assert {t: p for t, p in enumerate(probs) if p > 0} == pytest.approx(tiles, abs=1e-9)
     assert is_reached
+
+
+def test_filter_weighs_past_decisions_by_keys_alone_when_there_are_fine_ones():
+    game = Game(4, 9)
+    fine = solve_sampled(game, iterations=20_000, time_limit=None, seed=1, threads=1).strategy()
+    keyed = fine._replace(fine_keys=fine.fine_keys[:0], fine_match=fine.fine_match[:0])
+    listed = list_strategy_setups(fine, game, 10_000)
+    most = 0.0
+    for situation in some_situations(game, fine, 40, least_slot=1):
+        remainders = filter_remainders(situation, fine, fine)
+        found = np.bincount(remainders.tiles, remainders.weights, game.num_tiles)
+        probs = [
+            tile_probs(weigh_setups(situation, one, *listed[:3]), situation.slot, game.num_tiles)
+            for one in (keyed, fine)
+        ]
+        assert found == pytest.approx(probs[0], abs=1e-6)
+        most = max(most, float(abs(found - probs[1]).max()))
+    assert most > 0.01
 
 
 @pytest.mark.parametrize("kind", ["memoryless", "bot:random", "bot:top-spike"])

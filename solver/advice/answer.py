@@ -199,7 +199,10 @@ class Advice:
     resolved: ResolvedDecision | None = None
 
     def to_json(self) -> dict[str, object]:
-        """Return the fields as plain values for JSON; the last two only where there are any."""
+        """Return the fields as plain values for JSON, without ``lead_ci95``.
+
+        ``payments`` and ``resolved`` are there only where they are not None.
+        """
         data: dict[str, object] = {
             "decision": self.decision,
             "reason": self.reason,
@@ -370,7 +373,7 @@ class _Found(NamedTuple):
     posterior: Posterior
     setups: Strategy  # what setups that are not listed were drawn from
     share: float  # probability that its setup is one of those observed
-    is_exact: bool  # else fine keys of the opponent's past decisions were left out of account
+    is_exact: bool  # else past decisions of the opponent were weighed without its fine keys
     note: str | None  # what had to be assumed
 
 
@@ -383,6 +386,9 @@ def _find_posterior(opponent: Opponent, situation: Situation, game: Game) -> _Fo
     plays = opponent.strategy
     uniform = make_strategy(game.num_tiles, game.num_chips, game.is_win)
     who = "the table" if opponent.name == TABLE else opponent.name
+    has_decided = any(
+        classify(board, slot) == (CHOICE, 1) for slot, board in enumerate(situation.boards()[:-1])
+    )
     ignored = f"the opponent did what {who} never does: its decisions were ignored"
     unlike = f"{who} never sets up like this: all setups that fit were used alike"
     for decisions, setups, observed, note in (
@@ -399,7 +405,8 @@ def _find_posterior(opponent: Opponent, situation: Situation, game: Game) -> _Fo
             posterior, share = mix_posteriors(drawn, seen, observed.share)
         if len(posterior.weights):
             is_filtered = setups.setup_kind != LISTED and count_setups(game) > EXACT_LIMIT
-            is_exact = decisions is None or not len(plays.fine_keys) or not is_filtered
+            is_fine = decisions is not None and len(decisions.fine_keys) > 0
+            is_exact = not (is_filtered and is_fine and has_decided)
             return _Found(posterior, setups, share, is_exact, note)
     raise AssertionError("a situation that was read fits some setup")
 

@@ -1,7 +1,7 @@
 """What the opponent may hold if its setup comes from one of two sources: a strategy or a list.
 
-The two posteriors of :mod:`solver.advice.posterior` are each exact in themselves, and so is their
-mixture: the probability of either source is weighted by the evidence it gives, Bayes' rule.
+The probability of either source is weighted by the evidence it gives, Bayes' rule.  So the mixture
+is as exact as the two posteriors of :mod:`solver.advice.posterior` that it is made of.
 """
 
 from __future__ import annotations

@@ -1,15 +1,18 @@
 """What the opponent may hold in a situation, given the strategy it plays.
 
-Two forms, both exact (``pulls=latest``):
+Two forms (``pulls=latest``):
 
 * :func:`weigh_setups`: a list of setups, each weighted by its probability times the
-  probabilities of the decisions it has taken so far.
+  probabilities of the decisions it has taken so far.  Exact for every strategy.
 * :func:`filter_remainders`: for setups drawn slot by slot from (tiles left, chips left), a forward
   filter over those two.  Of the chips placed on later tiles only the total is hidden, and only
-  once pulls have reached the stack being shown; of the tiles only which of them are left.  The
-  opponent's decisions must depend on its own tile, the set of its later tiles and public numbers;
-  where fine keys tell how later stacks stand as well, the answers of their keys stand for them, so
-  that the posterior is only nearly exact.
+  once pulls have reached the stack being shown; of the tiles only which of them are left.  So
+  the opponent's decisions may depend on its own tile, the set of its later tiles and public numbers
+  alone.  Fine and shown keys (:mod:`solver.abstraction`) also tell how its later stacks stand; past
+  decisions are weighed by the answers of the keys without them.  For a strategy that has such keys
+  that is exact as to setups and only nearly exact as to decisions; for others it is exact.
+
+What is played from the situation on is not decided here, and follows the whole strategy.
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ __all__ = [
 ]
 
 _ANY = -1
-"""No decision of the opponent in a slot."""
+"""No number shown, or no decision of the opponent, in a slot."""
 
 
 class Holdings(NamedTuple):
@@ -153,7 +156,8 @@ def filter_remainders(
     situation : Situation
         With ``pulls='latest'``.
     strategy : Strategy or None
-        What the opponent's decisions follow; None leaves them out of account.
+        What the opponent's decisions follow, its fine and shown keys left out; None leaves
+        decisions out of account.
     setups : Strategy
         Its setup part, not LISTED, is what the setup was drawn from.
 
