@@ -163,16 +163,19 @@ def test_decision_of_a_situation_is_that_of_the_strategy_with_all_endings_resolv
     game = Game(3, 6)
     strategy = keyed(game, setups="uniform")
     combined = combine(strategy, game, 0, iterations=1000, evenly=EVENLY)
+    compared = 0
     for situation in some_situations(game, strategy, 25):
         found, note = resolve_decision(strategy, situation, game)
         if found is None:
             assert note == ""  # decided
             continue
+        compared += 1
         assert note == "ending re-solved from slot 1"
         prob, _ = match_prob(combined.strategy, situation.board(), situation.slot, 0)
         assert found.match == pytest.approx(prob, abs=1e-9)
         assert found.value >= found.table_value - 2e-3
         assert found.excess <= 2e-3
+    assert compared > 10
 
 
 def test_ending_that_is_not_safe_is_left_to_the_table(monkeypatch):
@@ -197,16 +200,19 @@ def test_ending_that_is_too_large_is_left_to_the_table(monkeypatch):
 def test_query_keeps_its_values_and_tells_the_resolved_decision_beside_them():
     game = Game(4, 6)
     strategy = keyed(game)
+    num_resolved = 0
     for situation in some_situations(game, strategy, 6):
         plain = query(strategy, situation, game).to_json()
         resolved = query(strategy, situation, game, is_resolving=True).to_json()
         play = resolved.pop("resolved", None)
         method = plain.pop("method")
         if play is not None:
+            num_resolved += 1
             method += f"; ending re-solved from slot {play['from_slot']}"
             assert play["fold"] + play["match"] == pytest.approx(1.0)
         assert resolved.pop("method") == method
         assert resolved == plain
+    assert num_resolved > 2
 
 
 def test_exact_tables_and_slots_without_a_choice_are_not_resolved():

@@ -68,7 +68,7 @@ from solver.strategy import (
     pay_probs,
 )
 
-__all__ = ["DEFAULT_SAMPLES", "ActionValue", "Advice", "Payments", "query"]
+__all__ = ["ACTION_NAMES", "DEFAULT_SAMPLES", "ActionValue", "Advice", "Payments", "query"]
 
 EXACT_LIMIT = 20_000
 """Most holdings of the opponent for which the best response is computed exactly."""
@@ -80,8 +80,10 @@ VISIT_LIMIT = 1_000_000
 DEFAULT_SAMPLES = 8_000
 """Draws where values are sampled: a tenth of a second at most."""
 _LEARNING_ALLOWANCE = 0.5
+"""Share of its distance by which an interval's upper end is raised; see :func:`_interval`."""
 
-_NAMES = {FOLD: "fold", MATCH: "match"}
+ACTION_NAMES = {FOLD: "fold", MATCH: "match"}
+"""Actions as texts and JSON call them."""
 
 
 @dataclass(frozen=True)
@@ -568,7 +570,7 @@ def _action_values(valued: _Valued, own_probs: list[float]) -> tuple[ActionValue
         value, win, draw, loss = (float(x) for x in outcome)
         pulls = {} if number == FOLD else _pulls_of(valued.ways[number - 1])
         ci95 = None if valued.intervals is None else valued.intervals[number]
-        name = _NAMES[min(number, MATCH)]
+        name = ACTION_NAMES[min(number, MATCH)]
         actions.append(ActionValue(name, pulls, value, win, draw, loss, float(prob), ci95))  # type: ignore[arg-type]
     return tuple(sorted(actions, key=lambda a: (-round(a.value, 12), -a.table_probability)))
 

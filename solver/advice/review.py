@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.advice.answer import DEFAULT_SAMPLES, Advice, query
+from solver.advice.answer import ACTION_NAMES, DEFAULT_SAMPLES, Advice, query
 from solver.advice.interval import mean_interval
 from solver.advice.rank import Field, Standing, rank_setup, same_margin
 from solver.record import Choice, Entry, Record, format_record
-from solver.rules import FOLD, MATCH, Game, utility
+from solver.rules import Game, utility
 from solver.strategy import Strategy
 
 __all__ = ["GameReview", "PlayerSum", "ReviewedDecision", "Summary", "review_game", "summarise"]
@@ -27,7 +27,6 @@ __all__ = ["GameReview", "PlayerSum", "ReviewedDecision", "Summary", "review_gam
 NUM_WORST = 10
 """Decisions that a summary lists."""
 
-_NAMES = {FOLD: "fold", MATCH: "match"}
 _TIE = 1e-12
 """Values that differ by less are equal."""
 
@@ -273,7 +272,7 @@ def _judge(record: Record, choice: Choice, advice: Advice) -> ReviewedDecision:
     slot, player, action = choice
     board = record.boards()[slot]
     values: dict[str, float] = {one.action: one.value for one in advice.actions}
-    best, played = advice.actions[0].action, _NAMES[action]
+    best, played = advice.actions[0].action, ACTION_NAMES[action]
     loss = values[best] - values[played]
     interval = advice.lead_ci95
     if interval is not None:

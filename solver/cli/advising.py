@@ -106,13 +106,13 @@ def query(
 
 
 def _show_advice(console: Console, data: dict[str, Any]) -> None:
-    reason = f" ({data['reason']})" if data.get("reason") else ""
+    reason = f" ({data['reason']})" if data["reason"] else ""
     console.print(f"[bold]{data['decision']}[/bold]{reason}")
     if data["actions"]:
         grid = Grid("action", "pays", "value", "win", "draw", "loss", "table plays it")
         paying = data.get("payments")
         for row in data["actions"][:_MOST_SHOWN]:
-            pays = ", ".join(f"{k} {v}" for k, v in (row["pulls"] or {}).items())
+            pays = ", ".join(f"{k} {v}" for k, v in row["pulls"].items())
             grid.add_row(
                 row["action"],
                 pays + _is_default(row, paying) or "-",

@@ -82,16 +82,12 @@ class Combined:
         Endings that were met with positive reach, and how many of them were changed.
     excess : float
         The most that a private state gains in an ending that was changed, in utility.
-    gain : float
-        By how much the opponent's best values fell, weighted by how often the strategy meets
-        itself there.
     """
 
     strategy: Strategy
     num_endings: int
     num_taken: int
     excess: float
-    gain: float
 
 
 class _Walk(NamedTuple):
@@ -120,14 +116,13 @@ def list_roots(
     game : Game
         With few enough setups to be listed.
     first : int
+        The slot, from 0.
     note : callable, optional
         Called with the keys and match probabilities of seat 0's decisions on the way.
     """
-    tiles, chips = list_setups(game)
-    probs = np.array([setup_prob(strategy, *row) for row in zip(tiles, chips, strict=True)])
+    tiles, chips, probs = _list_probs(strategy, game)
     walk = _Walk(game, strategy, tiles, chips, first, note or (lambda keys, match: None))
     everyone = np.arange(len(tiles))
-    probs /= probs.sum()
     yield from _roots_from(walk, new_board(game.num_tiles), 0, (everyone, everyone), (probs, probs))
 
 
@@ -229,11 +224,13 @@ def combine(
     Parameters
     ----------
     strategy : Strategy
+        What stays before the endings, and bounds the opponent in them.
     game : Game
-        With ``pulls='latest'``.
+        With ``pulls='latest'`` and few enough setups to be listed.
     first : int
+        The first slot of the endings, from 0.
     iterations : int
-        In each ending.
+        In each ending, at most.
     evenly : float
         Share of the villain's range that is spread evenly over all it may hold.
     most_excess : float
@@ -242,6 +239,11 @@ def combine(
         See :func:`solver.endings.resolve.resolve`.
     least_reach : float
         Endings to which seat 0's part of the reach is less stay as they were.
+
+    Raises
+    ------
+    InputError
+        If the strategy is for another game, or endings are too large.
     """
     check_fits(strategy, game)
     if game.pulls != "latest" or not fits_packing(game, game.num_tiles - first):
@@ -254,7 +256,7 @@ def combine(
         all_match.append(match)
 
     num_endings = num_taken = 0
-    excess, gain = 0.0, 0.0
+    excess = 0.0
     for root in list_roots(strategy, game, first, note):
         if not root.ranges[0].sum() > 0.0:
             continue
@@ -287,14 +289,11 @@ def combine(
                 num_taken += 1
                 match = found.match
                 excess = max(excess, found.excess)
-                weight = root.ranges[0].sum() * root.ranges[1]
-                gain += float(weight @ (found.before - found.after))
         keys = observation_keys_of(ending, strategy, root.board, first, 0)
         mine = keys != 0
         note(keys[mine], match[mine])
     keys, places = np.unique(np.concatenate(all_keys), return_index=True)
-    tiles, chips = list_setups(game)
-    probs = np.array([setup_prob(strategy, *row) for row in zip(tiles, chips, strict=True)])
+    tiles, chips, probs = _list_probs(strategy, game)
     used = probs > 0
     cumulative = np.cumsum(probs[used])
     whole = make_strategy(
@@ -309,7 +308,16 @@ def combine(
         keys=keys,
         match=np.concatenate(all_match)[places],
     )
-    return Combined(whole, num_endings, num_taken, excess, gain)
+    return Combined(whole, num_endings, num_taken, excess)
+
+
+def _list_probs(
+    strategy: Strategy, game: Game
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return all setups as ``(tiles, chips)``, and the probability of each."""
+    tiles, chips = list_setups(game)
+    probs = np.array([setup_prob(strategy, *row) for row in zip(tiles, chips, strict=True)])
+    return tiles, chips, probs / probs.sum()  # stored numbers are rounded
 
 
 def _copy(board: Board) -> Board:

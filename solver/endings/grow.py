@@ -161,7 +161,7 @@ def _branch(
     for side in range(2):
         at = ending.cell_start[side, nodes]
         count = _move_on(
-            ending, side, branch, firsts[side], stops[side], num_later,
+            ending, side, firsts[side], stops[side], num_later,
             after.pulled[side, depth], at, num_moves[side],
         )  # fmt: skip
         ending.cell_start[side, nodes + 1] = at + count
@@ -170,7 +170,7 @@ def _branch(
 
 
 @njit(cache=True, nogil=True)
-def _move_on(ending, side, branch, first, stop, num_later, pulled, at, moves):
+def _move_on(ending, side, first, stop, num_later, pulled, at, moves):
     """Write the cells that ``first`` to ``stop`` become, from place ``at`` on; return their number.
 
     Equal ones become one.  Notes the moves from ``moves`` on.
@@ -187,9 +187,6 @@ def _move_on(ending, side, branch, first, stop, num_later, pulled, at, moves):
             ending.cell[side, at + num] = cell
             num += 1
         ending.move[side, moves + order[i]] = at + num - 1
-    ending.part[branch, side, 0] = first
-    ending.part[branch, side, 1] = stop
-    ending.move_start[branch, side] = moves
     return num
 
 

@@ -39,7 +39,7 @@ SLOT_BITS = TILE_BITS + STACK_BITS
 """Bits of a tile, and of a later slot, in a cell."""
 
 TILE_MASK = (1 << TILE_BITS) - 1
-"""Bits of the tile in a cell of the last slot."""
+"""The lowest bits of a cell or of a later slot in it: the tile."""
 
 
 class States(NamedTuple):
@@ -109,25 +109,23 @@ def unpack(cells: NDArray[np.int64], num_slots: int) -> States:
 @njit(cache=True, nogil=True)
 def unpack_into(cell, tiles, chips, slot):
     """Write a cell's tiles and chips to ``slot`` and all after it, in place."""
-    tile_mask = (1 << TILE_BITS) - 1
     slot_mask = (1 << SLOT_BITS) - 1
     for s in range(tiles.shape[0] - 1, slot, -1):
-        tiles[s] = cell & tile_mask
+        tiles[s] = cell & TILE_MASK
         chips[s] = (cell & slot_mask) >> TILE_BITS
         cell >>= SLOT_BITS
-    tiles[slot] = cell & tile_mask
+    tiles[slot] = cell & TILE_MASK
     chips[slot] = cell >> (TILE_BITS + 1)
 
 
 @njit(cache=True, nogil=True)
 def cell_after(cell, num_slots, pulled):
     """Return the cell of the later slots, ``num_slots`` of them, once ``pulled`` chips are gone."""
-    tile_mask = (1 << TILE_BITS) - 1
     stack_mask = (1 << STACK_BITS) - 1
     packed = np.int64(0)
     spare = 0
     for later in range(num_slots):
-        tile = cell & tile_mask
+        tile = cell & TILE_MASK
         placed = (cell >> TILE_BITS) & stack_mask
         stack = chips_after_pulls(placed, spare, pulled)
         spare += placed - 1
@@ -150,4 +148,4 @@ def run_end(cells, start, stop, shift):
 @njit(cache=True, nogil=True)
 def tile_at(cell, shift):
     """Return the tile of the slot to come."""
-    return (cell >> shift) & ((1 << TILE_BITS) - 1)
+    return (cell >> shift) & TILE_MASK

@@ -42,14 +42,17 @@ class Ending(NamedTuple):
     depth : ndarray of int64, shape (nodes,)
         Slots since the root.
     winnings : ndarray of int64, shape (nodes, 2)
+        Of both sides, in chips.
     origin : ndarray of int64, shape (nodes,)
         The branch that leads here; -1 at the root.
     cell_start : ndarray of int64, shape (2, nodes + 1)
         Where the cells of each side of a node start.
     meeting_start : ndarray of int64, shape (nodes + 1,)
+        Where the meetings of a node start.
     cell : ndarray of int64, shape (2, cells)
         Packed; one side may have fewer, and its row is 0 beyond them.
     meeting_node : ndarray of int64, shape (meetings,)
+        The node that it belongs to.
     decider : ndarray of int64, shape (meetings,)
         The side that matches or folds; -1 where nobody decides.
     span : ndarray of int64, shape (meetings, 2, 2)
@@ -57,6 +60,7 @@ class Ending(NamedTuple):
     info_start : ndarray of int64, shape (meetings,)
         The decider's first infostate there; one a cell.
     branch_start : ndarray of int64, shape (meetings + 1,)
+        Where the branches of a meeting start; FOLD comes before MATCH.
     is_shown, is_folded : ndarray of bool, shape (meetings,)
         Whether the slot can end with tiles shown, and with a fold.
     pays : ndarray of float64, shape (meetings, 4)
@@ -105,7 +109,7 @@ class Ending(NamedTuple):
 
 
 class _Counts(NamedTuple):
-    """How much of each array is in use; arrays of one number a side where there are two."""
+    """How much of the arrays is in use."""
 
     nodes: int
     meetings: int
