@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.advice.answer import ACTION_NAMES, DEFAULT_SAMPLES, Advice, query
+from solver.advice.advice import Advice
+from solver.advice.answer import ACTION_NAMES, DEFAULT_SAMPLES, query
 from solver.advice.interval import mean_interval
 from solver.advice.rank import Field, Standing, rank_setup, same_margin
 from solver.record import Choice, Entry, Record, format_record
