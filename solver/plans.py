@@ -1,8 +1,10 @@
 """Plans: setups in a few numbers, for games with too many to list.
 
 A plan gives each tile its chips and its *turn*.  A setup is drawn from it by placing the tiles turn
-by turn, those of one turn in random order, each with its chips.  A plan with one turn hides all but
-its stacks; a plan with a turn for each tile is one setup.
+by turn, those of one turn in random order, each with its chips.  Tiles may be *pinned* instead:
+they stand in slots of their own, and the others fill what is open.  A plan with one turn hides all
+but its stacks; one whose tall stacks alone are pinned hides all but these; a plan with a turn for
+each tile is one setup.
 
 What many plans place together is summed up as a memoryless setup model (:mod:`solver.memoryless`)
 by :func:`project_plans`.  The model forgets which plan a setup came from, and so hides it.
@@ -17,9 +19,22 @@ from numpy.typing import NDArray
 from solver.rules import Game
 from solver.setups import list_setups
 
-__all__ = ["change_plan", "draw_plan", "lay_plan", "list_plans", "project_plans"]
+__all__ = [
+    "PINNED",
+    "change_plan",
+    "draw_plan",
+    "fixed_plan",
+    "lay_plan",
+    "list_plans",
+    "merged_plan",
+    "pinned_plan",
+    "project_plans",
+]
 
-_CHANGES = 6
+PINNED = 64
+"""A turn of this and more pins a tile: it stands in slot turn - PINNED, counted from 0."""
+
+_CHANGES = 7
 """Kinds of changes that :func:`change_plan` chooses from."""
 
 
@@ -31,13 +46,25 @@ def lay_plan(plan_chips, plan_turns, luck, tiles, chips):
     which orders the tiles of a turn: plans that are given the same luck place alike.
     """
     n = tiles.shape[0]
+    order = chips  # of the tiles that are not pinned, until the slots are filled
+    count = 0
+    tiles[:] = -1
     for tile in range(n):
+        if plan_turns[tile] >= PINNED:
+            tiles[plan_turns[tile] - PINNED] = tile
+            continue
         when = plan_turns[tile] + luck[tile]
-        slot = tile
-        while slot > 0 and plan_turns[tiles[slot - 1]] + luck[tiles[slot - 1]] > when:
-            tiles[slot] = tiles[slot - 1]
-            slot -= 1
-        tiles[slot] = tile
+        at = count
+        while at > 0 and plan_turns[order[at - 1]] + luck[order[at - 1]] > when:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = tile
+        count += 1
+    at = 0
+    for slot in range(n):
+        if tiles[slot] < 0:
+            tiles[slot] = order[at]
+            at += 1
     for slot in range(n):
         chips[slot] = plan_chips[tiles[slot]]
 
@@ -89,6 +116,11 @@ def _project_state(plan_chips, plan_turns, mask, offsets, reach, sums):
             num_next += plan_turns[tile] == turn
     if num_left < 2:
         return
+    pinned_here = PINNED + n - num_left
+    for tile in range(n):
+        if plan_turns[tile] == pinned_here:
+            turn = pinned_here
+            num_next = 1
     width = chips_left - num_left + 1
     entry = offsets[mask, chips_left] - 1
     share = reach[mask] / num_next
@@ -118,7 +150,7 @@ def draw_plan(game: Game, rng: np.random.Generator) -> tuple[NDArray[np.int64], 
     """Return ``(chips, turns)`` of a plan drawn at random.
 
     Spare chips stand on up to five tiles, half of the time the highest ones, or now and then
-    evenly on all; there are from one to N turns.
+    evenly on all; there are from one to N turns.  Half of the time most tall stacks are pinned.
     """
     n = game.num_tiles
     spare = game.num_chips - n
@@ -131,7 +163,12 @@ def draw_plan(game: Game, rng: np.random.Generator) -> tuple[NDArray[np.int64], 
         tall = rng.permutation(n) if rng.random() < 0.5 else np.arange(n)[::-1]
         cuts = np.sort(rng.integers(0, spare + 1, num_tall - 1))
         chips[tall[:num_tall]] += np.diff(np.concatenate([[0], cuts, [spare]]))
-    return chips, _numbered(rng.integers(0, int(rng.integers(1, n + 1)), n))
+    turns = _numbered(rng.integers(0, int(rng.integers(1, n + 1)), n))
+    if rng.random() < 0.5:
+        for tile, slot in zip(np.flatnonzero(chips > 1), rng.permutation(n), strict=False):
+            if rng.random() < 0.8:
+                turns[tile] = PINNED + slot
+    return chips, _numbered(turns)
 
 
 def change_plan(
@@ -149,14 +186,47 @@ def change_plan(
         elif kind == 2:
             turns[[i, j]] = turns[[j, i]]
         elif kind == 3:
-            turns[i] += int(rng.integers(-1, 2))
+            turns = _moved(turns, i, int(rng.integers(-1, 2)))
         elif kind == 4:
             turns = _split_or_join(turns, rng)
-        else:  # a turn of its own, or another's
-            turns = 2 * turns
-            turns[i] = rng.integers(-1, turns.max() + 2)
+        elif kind == 5:  # a turn of its own, or another's
+            turns = np.where(turns < PINNED, 2 * turns, turns)
+            turns[i] = rng.integers(-1, _last_turn(turns) + 2)
+        else:
+            turns = _pinned(turns, i, int(rng.integers(len(turns))))
         turns = _numbered(turns)
     return chips, turns
+
+
+def fixed_plan(
+    chips: NDArray[np.int64], turns: NDArray[np.int64], rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return a plan with a turn for each tile: a setup drawn from the given plan."""
+    n = len(chips)
+    tiles, stacks = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    lay_plan(chips, turns, rng.random(n), tiles, stacks)
+    return chips, np.argsort(tiles)
+
+
+def merged_plan(
+    chips: NDArray[np.int64], turns: NDArray[np.int64], rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return a plan that orders the tall stacks and what stands between them like a drawn setup.
+
+    Single chips that stand side by side in it share a turn.
+    """
+    chips, turns = fixed_plan(chips, turns, rng)
+    is_tall = chips[np.argsort(turns)] > 1
+    is_new = is_tall[1:] | is_tall[:-1]
+    return chips, np.concatenate([[0], np.cumsum(is_new)])[turns]
+
+
+def pinned_plan(
+    chips: NDArray[np.int64], turns: NDArray[np.int64], rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return a plan that pins the tall stacks where a drawn setup has them; all else is free."""
+    chips, turns = fixed_plan(chips, turns, rng)
+    return chips, np.where(chips > 1, turns + PINNED, 0)
 
 
 def _move_chips(chips: NDArray[np.int64], to: int, rng: np.random.Generator) -> None:
@@ -171,12 +241,37 @@ def _move_chips(chips: NDArray[np.int64], to: int, rng: np.random.Generator) -> 
 
 def _split_or_join(turns: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
     """Return turns of which one was joined with the next or divided into two."""
-    turn = int(rng.integers(0, turns.max() + 1))
+    turn = int(rng.integers(0, _last_turn(turns) + 1))
     if rng.random() < 0.6:
-        return np.where(turns > turn, turns - 1, turns)
-    return 2 * turns + ((turns == turn) & (rng.random(len(turns)) < 0.5))
+        return np.where((turns > turn) & (turns < PINNED), turns - 1, turns)
+    halves = 2 * turns + ((turns == turn) & (rng.random(len(turns)) < 0.5))
+    return np.where(turns < PINNED, halves, turns)
+
+
+def _moved(turns: NDArray[np.int64], tile: int, by: int) -> NDArray[np.int64]:
+    """Return turns with one tile's changed; a pinned tile moves by a slot, or stays at an end."""
+    if turns[tile] < PINNED:
+        turns[tile] += by
+        return turns
+    return _pinned(turns, tile, min(max(int(turns[tile]) - PINNED + by, 0), len(turns) - 1))
+
+
+def _pinned(turns: NDArray[np.int64], tile: int, slot: int) -> NDArray[np.int64]:
+    """Return turns with a tile pinned to a slot; one pinned there already gets its turn."""
+    turns = turns.copy()
+    turns[turns == PINNED + slot] = turns[tile]
+    turns[tile] = PINNED + slot
+    return turns
+
+
+def _last_turn(turns: NDArray[np.int64]) -> int:
+    """Return the last turn of the tiles that are not pinned; 0 if all are."""
+    return int(turns[turns < PINNED].max(initial=0))
 
 
 def _numbered(turns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the same turns, numbered 0, 1, 2, ..."""
-    return np.unique(turns, return_inverse=True)[1]
+    """Return the same turns, those of tiles that are not pinned numbered 0, 1, 2, ..."""
+    numbered = turns.copy()
+    is_free = turns < PINNED
+    numbered[is_free] = np.unique(turns[is_free], return_inverse=True)[1]
+    return numbered

@@ -12,24 +12,46 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from solver.memoryless import memoryless_prob, row_offsets
-from solver.plans import change_plan, draw_plan, lay_plan, list_plans, project_plans
+from solver.plans import (
+    PINNED,
+    change_plan,
+    draw_plan,
+    fixed_plan,
+    lay_plan,
+    list_plans,
+    merged_plan,
+    pinned_plan,
+    project_plans,
+)
 from solver.rules import Game
 from solver.setups import list_setups
 
 
 def setups_of(chips, turns):
     """Return the setups of a plan as pairs of tuples, all equally likely: by permuting turns."""
-    groups = [
-        [tile for tile in range(len(chips)) if turns[tile] == turn] for turn in sorted(set(turns))
-    ]
+    free = [turn for turn in sorted(set(turns)) if turn < PINNED]
+    groups = [[tile for tile in range(len(chips)) if turns[tile] == turn] for turn in free]
     orders = itertools.product(*(itertools.permutations(group) for group in groups))
-    found = [tuple(itertools.chain(*order)) for order in orders]
+    found = []
+    for order in orders:
+        placed = list(itertools.chain(*order))
+        for slot, tile in sorted((turn - PINNED, t) for t, turn in enumerate(turns)):
+            if slot >= 0:
+                placed.insert(slot, tile)
+        found.append(tuple(placed))
     return [(order, tuple(int(chips[tile]) for tile in order)) for order in found]
 
 
 @pytest.mark.parametrize(
     ("chips", "turns"),
-    [([1, 5, 1, 1], [0, 0, 0, 0]), ([2, 1, 4, 1], [1, 0, 1, 0]), ([1, 2, 3, 2], [3, 1, 0, 2])],
+    [
+        ([1, 5, 1, 1], [0, 0, 0, 0]),
+        ([2, 1, 4, 1], [1, 0, 1, 0]),
+        ([1, 2, 3, 2], [3, 1, 0, 2]),
+        ([1, 2, 4, 1], [0, PINNED + 1, 0, 0]),
+        ([1, 2, 4, 1], [1, PINNED + 3, PINNED + 1, 0]),
+        ([1, 2, 4, 1], [PINNED + 2, PINNED + 3, PINNED, PINNED + 1]),
+    ],
 )
 def test_setups_of_a_plan_are_equally_likely(chips, turns):
     wanted = setups_of(chips, turns)
@@ -102,9 +124,26 @@ def test_drawn_and_changed_plans_are_plans(n, spare, seed):
     for _ in range(20):
         assert chips.min() >= 1
         assert chips.sum() == game.num_chips
-        assert set(turns.tolist()) == set(range(int(turns.max()) + 1))
+        free, pinned = turns[turns < PINNED], turns[turns >= PINNED]
+        assert set(free.tolist()) == set(range(int(free.max(initial=-1)) + 1))
+        assert len(set(pinned.tolist())) == len(pinned)
+        assert pinned.max(initial=0) < PINNED + n
         kept = chips.copy(), turns.copy()
         next_chips, next_turns = change_plan(chips, turns, rng)
         np.testing.assert_array_equal(chips, kept[0])
         np.testing.assert_array_equal(turns, kept[1])
         chips, turns = next_chips, next_turns
+
+
+def test_wider_forms_of_a_plan_keep_its_tall_stacks():
+    """3:1 4:1 | 1:5 | 2:1 0:1, a plan of one setup, in its three forms."""
+    chips, turns = np.array([1, 5, 1, 1, 1]), np.array([4, 2, 3, 0, 1])
+    rng = np.random.default_rng(6)
+    for form, wanted in (
+        (fixed_plan, [4, 2, 3, 0, 1]),
+        (merged_plan, [2, 1, 2, 0, 0]),
+        (pinned_plan, [0, PINNED + 2, 0, 0, 0]),
+    ):
+        found_chips, found = form(chips, turns, rng)
+        np.testing.assert_array_equal(found_chips, chips)
+        assert found.tolist() == wanted
