@@ -21,10 +21,12 @@ from solver.coarser import fill_from_coarser
 from solver.judge import evaluate, exploitability
 from solver.mccfr import SampledSolver, SamplingOptions, estimate_sampled, population, solve_sampled
 from solver.mccfr.kernels import NUM_DECISIONS, NUM_TRIED, draw_opponent, new_work
+from solver.mccfr.options import batch_for
 from solver.mccfr.tables import KNOWN, new_answers
 from solver.mccfr.updates import apply_plans, refresh_answer
 from solver.memoryless import row_offsets
 from solver.places import find_place
+from solver.plans import fixed_plan
 from solver.rules import Game, InputError
 from solver.setups import list_setups
 from solver.strategy import FROM_COARSER, FROM_NOTHING, FROM_TABLE, LISTED, setup_prob
@@ -38,9 +40,14 @@ def assert_same_state(first: dict, second: dict) -> None:
         np.testing.assert_array_equal(first[name], second[name], err_msg=name)
 
 
+def run_in_turn(tasks):
+    for task in tasks:
+        task()
+
+
 def test_table_is_the_same_bit_for_bit_when_two_threads_play():
-    game = Game(5, 10)
-    solvers = [SampledSolver(game, seed=3, threads=threads) for threads in (1, 2)]
+    game, options = Game(5, 10), SamplingOptions(epoch=2 * batch_for(Game(5, 10)), climbs=2)
+    solvers = [SampledSolver(game, seed=3, threads=n, options=options) for n in (1, 2)]
     for solver in solvers:
         solver.run(4 * solver.batch_size)
     assert_same_state(solvers[0].state(), solvers[1].state())
@@ -64,7 +71,7 @@ def test_restored_solver_goes_on_bit_for_bit():
 
 
 def test_restored_solver_forgets_when_the_whole_one_does():
-    game, options = Game(6, 12), SamplingOptions(batch=256, epoch=768)
+    game, options = Game(6, 12), SamplingOptions(batch=256, epoch=768, climbs=1)
     whole = solve_sampled(game, iterations=2048, seed=5, options=options)
     half = solve_sampled(game, iterations=1024, seed=5, options=options)
     rest = solve_sampled(game, iterations=2048, seed=5, options=options, state=half.state)
@@ -289,31 +296,72 @@ def test_average_is_weighted_by_batch_number():
     np.testing.assert_allclose(solver._plans.summed, uniform + 2 * second)
 
 
-def test_an_epoch_forgets_regrets_weights_and_plans_but_neither_answers_nor_averages():
+def test_an_epoch_forgets_regrets_weights_and_plans_but_neither_keys_nor_averages():
     """Epochs of two batches of weights 1 and 2."""
     game = Game(6, 12)
-    solver = SampledSolver(game, seed=4, options=SamplingOptions(batch=64, epoch=128, plans=40))
+    solver = SampledSolver(
+        game, seed=4, options=SamplingOptions(batch=64, epoch=128, plans=40, climbs=0)
+    )
     first, plans = solver._plans.current.copy(), solver._plans
     solver.run(64)
     second = solver._plans.current.copy()
     solver.run(64)
-    placed = solver._place(first + 2 * second)
-    coarse = solver._decisions.coarse
+    coarse, fine = solver._decisions.coarse, solver._decisions.fine
     visits, match = coarse.record["visits"].copy(), coarse.match.copy()
+    places = np.flatnonzero(fine.match >= 0.0)
+    averages = solver._average_of(fine, places)
+    assert len(places) > 0
     assert (coarse.record["fold"] + coarse.record["match"] != 0.0).any()
-    solver._forget()
+    solver._forget(run_in_turn)
     for forgotten in (coarse.record["fold"], coarse.record["match"], solver._plans.gained):
         assert not forgotten.any()
     assert (solver._plans.chips != plans.chips).any()
+    assert not fine.record["lately"].any()
+    assert (fine.match == -1.0).all()
+    is_old = fine.record["until"][places] > 0.0
+    assert 0 < is_old.sum() < len(places)
+    assert (fine.record["since"][places[~is_old]] == solver._weights).all()
+    np.testing.assert_allclose(solver._average_of(fine, places)[is_old], averages[is_old])
     np.testing.assert_array_equal(coarse.match, match)
     np.testing.assert_array_equal(coarse.record["visits"], visits)
-    np.testing.assert_allclose(solver._placed, placed)
-    third = solver._place(np.full(40, 1 / 40))
-    solver._placed[:] = 0.0
+    played = first + 2 * second
+    np.testing.assert_array_equal(solver._past.chips, plans.chips[played > 0.0])
+    np.testing.assert_allclose(solver._past.summed, played[played > 0.0])
     solver._plans.summed[:] = 0.0
     solver.run(64)  # forgets once more, draws the same plans, and plays them all alike
-    np.testing.assert_allclose(solver._place(solver._plans.summed), third)
+    np.testing.assert_allclose(solver._plans.summed, np.full(40, 1 / 40))
     assert solver._weights == 1 + 2 + 1
+
+
+def test_replies_win_by_the_judge_and_stay_among_the_plans():
+    game = Game(4, 8)
+    options = SamplingOptions(batch=256, epoch=2048, plans=60, climbs=2)
+    solver = SampledSolver(game, seed=4, options=options)
+    solver.run(2048)
+    strategy = solver.strategy()
+    solver._forget(run_in_turn)
+    chips, turns = solver._replies
+    distinct = {(*c, *t) for c, t in zip(chips.tolist(), turns.tolist(), strict=True)}
+    assert 8 <= len(distinct) == len(chips) <= 2 * 3 * 4
+    np.testing.assert_array_equal(solver._plans.chips[-len(chips) :], chips)
+    np.testing.assert_array_equal(solver._plans.turns[-len(chips) :], turns)
+    rng = np.random.default_rng(5)
+    values = []
+    for plan in range(len(chips)):
+        stacks, order = fixed_plan(chips[plan], turns[plan], rng)
+        tiles = np.argsort(order)[np.newaxis]
+        alone = strategy._replace(
+            setup_kind=LISTED,
+            setup_tiles=tiles,
+            setup_chips=stacks[tiles],
+            setup_cumulative=np.ones(1),
+        )
+        values.append(evaluate(alone, strategy, game).value)
+    assert np.mean(values) > 0.03
+    assert np.max(values) > 0.1
+    solver.run(2048 + 256)  # forgets once more
+    np.testing.assert_array_equal(solver._replies.chips[: len(chips)], chips)
+    assert (solver._plans.chips[-len(solver._replies.chips) :][: len(chips)] == chips).all()
 
 
 def test_decisions_average_over_time_from_when_a_key_began_to_answer():
@@ -324,8 +372,8 @@ def test_decisions_average_over_time_from_when_a_key_began_to_answer():
         total += batch
         if batch in changes:
             record["fold"], record["match"] = 1.0, 1.0 + changes[batch]
-            record["visits"] += 1
-            refresh_answer(record, match, 0, 1, False, total)
+            record["lately"] += 1
+            refresh_answer(record, match, 0, 0.5, False, 0.0, total)
     assert (record["since"][0], record["until"][0]) == (6.0, 21.0)
     first, second = 3 / 4, 0.0
     summed = record["summed"][0] + (total - 21.0) * match[0]
@@ -334,7 +382,28 @@ def test_decisions_average_over_time_from_when_a_key_began_to_answer():
     )
 
 
-def test_fine_keys_answer_once_they_are_known():
+def test_an_average_leaves_out_the_time_in_which_a_key_did_not_answer():
+    """It answered in batches 2 and 3, was silenced, and answers again from batch 6 on."""
+    record, match = new_answers(1, -1.0)
+    record["fold"], record["match"], record["lately"] = 1.0, 3.0, 1
+    refresh_answer(record, match, 0, 0.5, False, 0.0, 1.0)
+    record["summed"] += 2 * match  # of weight 1 each
+    record["until"], match[0] = 3.0, -1.0
+    record["match"] = 0.0
+    refresh_answer(record, match, 0, 0.5, False, 0.0, 6.0)
+    assert (record["summed"][0], record["since"][0], record["until"][0]) == (1.5, 4.0, 6.0)
+    assert match[0] == 0.0
+
+
+def test_answers_are_drawn_towards_the_key_above_by_few_visits():
+    """Its own regrets say 1, the key above .2; 32 of 32 + 128 visits are a fifth of the way."""
+    record, match = new_answers(1, -1.0)
+    record["match"], record["lately"] = 1.0, 32
+    refresh_answer(record, match, 0, 0.2, True, 128.0, 1.0)
+    assert match[0] == pytest.approx(0.2 + 0.2 * 0.8)
+
+
+def test_fine_keys_have_rows_once_they_are_known():
     found = solve_sampled(Game(4, 8), iterations=4096, seed=1, options=SMALL)
     assert (np.diff(found.fine_keys) > 0).all()
     assert found.fine_visits.min() >= KNOWN
@@ -423,6 +492,8 @@ def test_bad_arguments_are_refused_by_name(arguments, words):
         ("averaging_power", -1.0),
         ("regret_power", 9.0),
         ("epoch", -1),
+        ("doubt", -1.0),
+        ("climbs", -1),
     ],
 )
 def test_bad_options_are_refused_by_name(option, value):
@@ -431,7 +502,7 @@ def test_bad_options_are_refused_by_name(option, value):
 
 
 def test_shares_of_opponents_that_exceed_1_are_refused():
-    with pytest.raises(InputError, match=r"uniform, crossed, elite: together 1\.3"):
+    with pytest.raises(InputError, match=r"elite, replied: together 1\.35"):
         SamplingOptions(uniform=0.7, crossed=0.5)
 
 

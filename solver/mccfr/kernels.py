@@ -65,6 +65,10 @@ class Frozen(NamedTuple):
         two plans, and from the best scouts.
     num_elite : int
         How many scouts are the best ones; they come first.
+    replied : float
+        The same for one of the replies.
+    num_replies : int
+        How many plans are replies; they are the last ones.
     chips, turns : ndarray of int64, shape (plans + scouts, N)
         The plans, then the scouts.
     cumulative : ndarray of float64, shape (plans,)
@@ -83,6 +87,8 @@ class Frozen(NamedTuple):
     crossed: float
     elite: float
     num_elite: int
+    replied: float
+    num_replies: int
     chips: NDArray[np.int64]
     turns: NDArray[np.int64]
     cumulative: NDArray[np.float64]
@@ -391,6 +397,11 @@ def draw_opponent(work, frozen, rng):
     if kind < 0.0:
         scout = int(rng.random() * frozen.num_elite)
         take_plan(work, frozen, frozen.cumulative.shape[0] + scout, work.theirs)
+        return False
+    kind -= frozen.replied
+    if kind < 0.0:
+        plan = frozen.cumulative.shape[0] - 1 - int(rng.random() * frozen.num_replies)
+        take_plan(work, frozen, plan, work.theirs)
         return False
     take_plan(work, frozen, draw_current(frozen, rng), work.theirs)
     return True

@@ -41,7 +41,11 @@ FEW_PLANS = 2_000
 
 FEWEST_SCOUTS = 128
 
-EPOCH, EPOCH_LISTED = 2**21, 2**62
+MOST_DOUBT = 1e9
+
+MOST_CLIMBS = 1_000
+
+EPOCH, EPOCH_LISTED = 2**20, 2**62
 """Iterations of an epoch in games with scouts, and where all setups are listed (no end)."""
 
 
@@ -61,12 +65,17 @@ class SamplingOptions:
         Plans that are tried and not played, in games whose setups are not listed.
     scouted : float
         Share of the tries that scouts get.
-    uniform, crossed, elite : float
+    uniform, crossed, elite, replied : float
         Probabilities with which the opponent's setup is not one of the strategy, so that others are
-        answered too: drawn uniformly over all; from a cross of two plans; from the best scouts.
-        Where all setups are listed, only the first is needed.
+        answered too: drawn uniformly over all; from a cross of two plans; from the best scouts;
+        from the replies found so far.  Where all setups are listed, only the first is needed.
+    climbs : int
+        Searches for replies to the average strategy after each epoch; 0 for none.
     plus : bool
         Regret matching+ for decisions (else plain regret matching).
+    doubt : float
+        Visits in an epoch after which a finer key answers half by its own regrets, and half as the
+        key above it.
     averaging_power : float
         A batch's strategy counts in the average by its number to this power; 1 is linear.
     regret_power : float
@@ -86,7 +95,10 @@ class SamplingOptions:
     uniform: float = 0.05
     crossed: float = 0.25
     elite: float = 0.1
+    replied: float = 0.05
+    climbs: int = 8
     plus: bool = True
+    doubt: float = 128.0
     averaging_power: float = 1.0
     regret_power: float = 1.0
     epoch: int = 0
@@ -103,7 +115,7 @@ class SamplingOptions:
             raise InputError(
                 f"scouts {self.scouts}: allowed are 0 and {FEWEST_SCOUTS} to {MOST_PLANS}"
             )
-        others = ("uniform", "crossed", "elite")
+        others = ("uniform", "crossed", "elite", "replied")
         for name in (*others, "scouted"):
             if not 0.0 <= (value := getattr(self, name)) <= 1.0:
                 raise InputError(f"{name} {value}: allowed are 0 to 1")
@@ -112,6 +124,10 @@ class SamplingOptions:
         for name in ("averaging_power", "regret_power"):
             if not 0.0 <= (value := getattr(self, name)) <= 8.0:
                 raise InputError(f"{name} {value}: allowed are 0 to 8")
+        if not 0.0 <= self.doubt <= MOST_DOUBT:
+            raise InputError(f"doubt {self.doubt}: allowed are 0 to {MOST_DOUBT:g} visits")
+        if not 0 <= self.climbs <= MOST_CLIMBS:
+            raise InputError(f"climbs {self.climbs}: allowed are 0 to {MOST_CLIMBS}")
         if self.epoch < 0:
             raise InputError(f"epoch {self.epoch}: allowed are 0 and more iterations")
         if self.fine_places and (self.fine_places < 64 or self.fine_places.bit_count() != 1):

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.mccfr.options import SamplingOptions, is_listed, plans_for, scouts_for
-from solver.mccfr.tables import Population, Scouts, new_population, new_scouts
+from solver.mccfr.tables import Population, Replies, Scouts, new_population, new_scouts
 from solver.plans import change_plan, draw_plan, list_plans
 from solver.rules import Game
 
-__all__ = ["ELITE", "TRIES", "first_population", "first_scouts", "send_scouts"]
+__all__ = ["ELITE", "TRIES", "first_population", "first_scouts", "replies_among", "send_scouts"]
 
 ELITE = 64
 """The best scouts, which are kept, changed and crossed, and met as opponents; they stand first."""
@@ -42,15 +42,33 @@ _DOUBT = 140
 _YOUNG = 48
 """Batches in which a plan is left alone."""
 
+_FOR_GOOD = 2**62
+"""When plans that are never replaced are said to have come in."""
+
 _FROM_ELITE, _FROM_PLANS, _CROSSED = 0.7, 0.8, 0.9
 """Where new scouts come from: running sums of the shares; what is left is drawn anew."""
 
 
-def first_population(game: Game, options: SamplingOptions, rng: np.random.Generator) -> Population:
-    """Return the plans that a solve begins with."""
+def first_population(
+    game: Game, options: SamplingOptions, replies: Replies, rng: np.random.Generator
+) -> Population:
+    """Return the plans that an epoch begins with: random ones, and replies, which stay."""
     if is_listed(game, options):
         return new_population(*list_plans(game))
-    return new_population(*_draw_plans(game, plans_for(game, options), rng))
+    num_replies = replies_among(replies, options, game)
+    chips, turns = _draw_plans(game, plans_for(game, options) - num_replies, rng)
+    first = len(replies.chips) - num_replies
+    plans = new_population(
+        np.concatenate([chips, replies.chips[first:]]),
+        np.concatenate([turns, replies.turns[first:]]),
+    )
+    plans.born[len(chips) :] = _FOR_GOOD
+    return plans
+
+
+def replies_among(replies: Replies, options: SamplingOptions, game: Game) -> int:
+    """Return how many replies, the last ones found, stand among the plans, as the last of them."""
+    return min(len(replies.chips), plans_for(game, options) // 2)
 
 
 def first_scouts(game: Game, options: SamplingOptions, rng: np.random.Generator) -> Scouts:

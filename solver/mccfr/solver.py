@@ -24,11 +24,15 @@ while the average goes on over all such *epochs*: an answer that is seldom met s
 samples put it, and only a fresh start draws it again.  Plans and scouts are drawn anew as well, so
 that setups come from many populations and are harder to read; answers begin as they were.
 
+After each epoch, replies to the average strategy are looked for; they are among the plans of all
+later epochs (:mod:`solver.mccfr.oracle`).
+
 In games with more setups than plans, scouts look for better plans all the time, and those that are
 played least make room for what they find (:mod:`solver.mccfr.population`).
 
-A fine key answers once it has been met often enough, and its shown keys in their turn; until then,
-and wherever there is no room for one, the key above does.
+A fine key's answer is drawn towards that of the key above it, and a shown key's towards that of
+its fine key, the more so the less often it was met in this epoch.  Wherever there is none, the key
+above answers.
 
 The average of a decision is taken over time alone, each batch by its weight.  Counting visits
 instead, as external sampling allows where all own actions are walked, would weigh a batch by how
@@ -54,7 +58,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.abstraction import VERSION, num_keys, split_keys
+from solver.abstraction import IS_SHOWN, VERSION, num_keys, split_keys
 from solver.coarser import keyed_strategy
 from solver.mccfr.kernels import (
     NUM_ENDS,
@@ -74,17 +78,23 @@ from solver.mccfr.options import (
     is_listed,
     places_for,
 )
+from solver.mccfr.oracle import find_replies
 from solver.mccfr.population import (
     ELITE,
     TRIES,
     first_population,
     first_scouts,
+    replies_among,
     send_scouts,
 )
 from solver.mccfr.tables import (
+    KNOWN,
     NUM_PARTS,
+    SHOWN_KNOWN,
     Answers,
+    Past,
     Population,
+    Replies,
     Scouts,
     new_answers,
     new_decisions,
@@ -215,9 +225,11 @@ class SampledSolver:
         n = game.num_tiles
         places = self.options.fine_places or places_for(game)
         self._decisions = new_decisions(num_keys(n), places)
-        self._plans = first_population(game, self.options, self._rng(NUM_CHUNKS))
+        nothing = np.zeros((0, n), np.int64)
+        self._replies = Replies(nothing, nothing)
+        self._past = Past(nothing, nothing, np.zeros(0))
+        self._plans = first_population(game, self.options, self._replies, self._rng(NUM_CHUNKS))
         self._scouts = first_scouts(game, self.options, self._rng(NUM_CHUNKS + 1))
-        self._placed = np.zeros(row_offsets(n, game.num_chips)[1])
         self._is_listed = is_listed(game, self.options)
         self._scouted = (
             round(self.options.scouted * self.options.tried) if len(self._scouts.chips) else 0
@@ -251,7 +263,7 @@ class SampledSolver:
     def _run_batch(self, run_all: Callable[[Sequence[Callable[[], None]]], object]) -> None:
         """Play one batch against the frozen strategy, then bring the tables up to date."""
         if self.batches and self._age() == 0:
-            self._forget()
+            self._forget(run_all)
         frozen = self._frozen()
         weight = float(self._age() + 1) ** self.options.averaging_power
         self._weights += weight
@@ -295,6 +307,8 @@ class SampledSolver:
             self._scouted,
             *self._others(),
             ELITE,
+            self.options.replied if len(self._replies.chips) else 0.0,
+            replies_among(self._replies, self.options, self.game),
             np.concatenate([self._plans.chips, self._scouts.chips]),
             np.concatenate([self._plans.turns, self._scouts.turns]),
             np.cumsum(self._plans.current),
@@ -325,16 +339,60 @@ class SampledSolver:
         """Return how many batches of this epoch are done."""
         return self.batches % self._epoch
 
-    def _forget(self) -> None:
-        """Forget all regrets and draw plans and scouts anew, in place.
+    def _forget(self, run_all: Callable[[Sequence[Callable[[], None]]], object]) -> None:
+        """Forget all regrets, find replies, and draw plans and scouts anew, in place.
 
-        Answers stay as they are until the next samples; what the plans placed is kept as sums.
+        Keys answer as before until the next samples, but fine and shown ones no more until then;
+        plans that were played are kept for the average.
         """
-        for answers in (self._decisions.coarse, self._decisions.fine):
+        fine = self._decisions.fine
+        for answers in (self._decisions.coarse, fine):
             answers.record["fold"] = answers.record["match"] = 0.0
-        self._placed += self._place(self._plans.summed)
-        self._plans = first_population(self.game, self.options, self._rng(NUM_CHUNKS + 2))
+            answers.record["lately"] = 0
+        ended = np.flatnonzero(fine.match >= 0.0)
+        past = self._weights - fine.record["until"][ended]
+        fine.record["summed"][ended] += past * fine.match[ended]
+        is_new = fine.record["since"][ended] == self._weights  # it has not answered in any batch
+        fine.record["until"][ended] = np.where(is_new, 0.0, self._weights)
+        fine.match[ended] = -1.0
+        self._past = self._all_plans()
+        if self.options.climbs and not self._is_listed:
+            self._find_replies(run_all)
+        rng = self._rng(NUM_CHUNKS + 2)
+        self._plans = first_population(self.game, self.options, self._replies, rng)
         self._scouts = first_scouts(self.game, self.options, self._rng(NUM_CHUNKS + 1))
+
+    def _all_plans(self) -> Past:
+        """Return the plans of all epochs that were played, this one's last."""
+        used = self._plans.summed > 0.0
+        return Past(
+            np.concatenate([self._past.chips, self._plans.chips[used]]),
+            np.concatenate([self._past.turns, self._plans.turns[used]]),
+            np.concatenate([self._past.summed, self._plans.summed[used]]),
+        )
+
+    def _find_replies(self, run_all: Callable[[Sequence[Callable[[], None]]], object]) -> None:
+        """Add to the replies what wins against the average strategy of the epochs that are over."""
+        fine = self._decisions.fine
+        fine_match = np.full(len(fine.match), -1.0, np.float32)
+        places, _ = self._known_places()
+        fine_match[places] = self._average_of(fine, places)
+        average = self._frozen()._replace(
+            chips=self._past.chips,
+            turns=self._past.turns,
+            cumulative=np.cumsum(self._past.summed) / self._past.summed.sum(),
+            coarse_match=self.average_match().astype(np.float32),
+            fine_match=fine_match,
+        )
+        known = list(zip(*self._replies, strict=True))
+        seed = [self.seed, self.batches]
+        found = find_replies(self.game, average, known, self.options.climbs, seed, run_all)
+        if found:
+            chips, turns = (np.array(column) for column in zip(*found, strict=True))
+            self._replies = Replies(
+                np.concatenate([self._replies.chips, chips]),
+                np.concatenate([self._replies.turns, turns]),
+            )
 
     def _step(self) -> float:
         """Return what a regret of this batch counts: later ones more, so that early ones fade."""
@@ -350,7 +408,9 @@ class SampledSolver:
         for log in self._logs:
             apply_decisions(self._decisions, log, part, self._step())
         for log in self._logs:
-            refresh_decisions(self._decisions, log, part, self.options.plus, self._weights)
+            refresh_decisions(
+                self._decisions, log, part, self.options.plus, self.options.doubt, self._weights
+            )
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return copies of everything that :meth:`restore` needs to go on bit for bit."""
@@ -358,13 +418,16 @@ class SampledSolver:
         state: dict[str, NDArray[Any]] = {
             "counters": np.array(counters, np.int64),
             "weights": np.array([self._weights]),
-            "placed": self._placed.copy(),
             "seen": self._decisions.seen.copy(),
         }
         for name in Population._fields:
             state[f"plan_{name}"] = getattr(self._plans, name).copy()
         for name in Scouts._fields:
             state[f"scout_{name}"] = getattr(self._scouts, name).copy()
+        for name in Past._fields:
+            state[f"past_{name}"] = getattr(self._past, name).copy()
+        for name in Replies._fields:
+            state[f"reply_{name}"] = getattr(self._replies, name).copy()
         places = np.flatnonzero(self._decisions.fine_keys != EMPTY)
         state["fine_keys"] = self._decisions.fine_keys[places]
         for name in Answers._fields:
@@ -386,19 +449,25 @@ class SampledSolver:
         targets |= {f"plan_{name}": getattr(self._plans, name) for name in Population._fields}
         targets |= {f"scout_{name}": getattr(self._scouts, name) for name in Scouts._fields}
         targets |= {
-            "placed": self._placed,
             "seen": self._decisions.seen,
             "counters": np.zeros(5, np.int64),
             "weights": np.zeros(1),
         }
-        rows = len(state.get("fine_keys", ()))
-        shapes = {name: target.shape for name, target in targets.items()}
-        for name in Answers._fields:
-            shapes[f"fine_{name}"] = (rows, *getattr(fine, name).shape[1:])
-        for name, shape in (shapes | {"fine_keys": (rows,)}).items():
-            if name not in state or state[name].shape != shape:
+        grown = {f"fine_{name}": getattr(fine, name) for name in Answers._fields}
+        grown |= {"fine_keys": self._decisions.fine_keys}
+        grown |= {f"past_{name}": getattr(self._past, name) for name in Past._fields}
+        grown |= {f"reply_{name}": getattr(self._replies, name) for name in Replies._fields}
+        rows = {name.partition("_")[0]: len(state.get(name, ())) for name in grown}
+        wanted = {name: (target.shape, target.dtype) for name, target in targets.items()}
+        for name, target in grown.items():
+            shape = (rows[name.partition("_")[0]], *target.shape[1:])
+            wanted[name] = (shape, target.dtype)
+        for name, (shape, dtype) in wanted.items():
+            if name not in state or (state[name].shape, state[name].dtype) != (shape, dtype):
                 found = f"shape {state[name].shape}" if name in state else "nothing"
-                raise InputError(f"state: {name} has {found}, but {self.game.name} needs {shape}")
+                raise InputError(
+                    f"state: {name} has {found}, but this version and {self.game.name} need {shape}"
+                )
         batches, games, playouts, seed, batch_size = (int(count) for count in state["counters"])
         if batch_size != self.batch_size:
             raise InputError(
@@ -410,6 +479,8 @@ class SampledSolver:
             target[:] = state[name]
         for name in Answers._fields:
             getattr(fine, name)[places] = state[f"fine_{name}"]
+        self._past = Past(*(state[f"past_{name}"].copy() for name in Past._fields))
+        self._replies = Replies(*(state[f"reply_{name}"].copy() for name in Replies._fields))
         self.batches, self.games, self.playouts, self.seed = batches, games, playouts, seed
         self._weights = float(state["weights"][0])
 
@@ -434,13 +505,13 @@ class SampledSolver:
     def current_strategy(self) -> Strategy:
         """Return the strategy of the last iteration, which is noisier than the average."""
         table = self._decisions
-        places, fine_keys = self._known_places()
+        places = np.flatnonzero(table.fine.match >= 0.0)
         return keyed_strategy(
             self.game,
-            self._model(self._place(self._plans.current)),
+            self._model(Past(self._plans.chips, self._plans.turns, self._plans.current)),
             table.coarse.match.astype(np.float64),
             table.coarse.record["visits"],
-            fine_keys,
+            table.fine_keys[places],
             table.fine.match[places].astype(np.float64),
         )
 
@@ -463,44 +534,43 @@ class SampledSolver:
     def average_fine(
         self,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-        """Return ``(fine keys, match, visits)`` of those that answer, in increasing order."""
+        """Return ``(fine keys, match, visits)`` of those met often enough, in increasing order."""
         places, fine_keys = self._known_places()
         fine = self._decisions.fine
         match = np.round(self._average_of(fine, places) * _GRAIN) / _GRAIN
         return fine_keys, match, fine.record["visits"][places]
 
     def _known_places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the places of the fine keys that answer, and the keys, in increasing order."""
+        """Return the places of the fine keys met often enough, and these, in increasing order."""
         fine_keys = self._decisions.fine_keys
-        places = np.flatnonzero(self._decisions.fine.match >= 0.0)
+        places = np.flatnonzero(self._decisions.fine.record["until"] > 0.0)
+        least = np.where(fine_keys[places] >= IS_SHOWN, SHOWN_KNOWN, KNOWN)
+        places = places[self._decisions.fine.record["visits"][places] >= least]
         places = places[np.argsort(fine_keys[places])]
         return places, fine_keys[places]
 
     def _average_of(
         self, answers: Answers, places: slice | NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the average over time of the answers at these places."""
+        """Return the average, over the time in which they answered, of the keys at these places."""
         match = answers.match[places].astype(np.float64)
         record = answers.record[places]
-        summed = record["summed"] + (self._weights - record["until"]) * match
-        weight = self._weights - record["since"]
+        past = np.where(match >= 0.0, self._weights - record["until"], 0.0)
+        summed = record["summed"] + past * match
+        weight = record["until"] + past - record["since"]
         known = (record["until"] > 0.0) & (weight > 0.0)
         return np.divide(summed, weight, out=match, where=known)
 
     def average_model(self) -> NDArray[np.float32]:
         """Return the average setup strategy as a memoryless model; float32, shape (entries,)."""
         if self.batches == 0:
-            return self._model(self._place(self._plans.current))
-        return self._model(self._placed + self._place(self._plans.summed))
+            return self._model(Past(self._plans.chips, self._plans.turns, self._plans.current))
+        return self._model(self._all_plans())
 
-    def _place(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how often plans of these weights place what; float64, shape (entries,)."""
+    def _model(self, plans: Past) -> NDArray[np.float32]:
+        """Return the model that places as these plans do together; other rows are uniform."""
         offsets, size = row_offsets(self.game.num_tiles, self.game.num_chips)
-        return project_plans(self._plans.chips, self._plans.turns, weights, offsets, size)
-
-    def _model(self, sums: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Return the model that places as often as these sums say; other rows are uniform."""
-        offsets, size = row_offsets(self.game.num_tiles, self.game.num_chips)
+        sums = project_plans(*plans, offsets, size)
         if size == 0:
             return sums.astype(np.float32)
         starts = row_starts(offsets)

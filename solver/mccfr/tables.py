@@ -18,7 +18,9 @@ __all__ = [
     "TAKEN_IN",
     "Answers",
     "Decisions",
+    "Past",
     "Population",
+    "Replies",
     "Scouts",
     "new_answers",
     "new_decisions",
@@ -30,21 +32,22 @@ NUM_PARTS = 4
 """Parts of the decision tables that are brought up to date independently."""
 
 KNOWN, SHOWN_KNOWN = 16, 64
-"""Visits from which a fine key and a shown key answer for themselves; before, the one above does:
-a shown key's fine key, and a fine key's key."""
-
+"""Visits from which a fine key and a shown key have rows in the table; without one, the key above
+answers: a shown key's fine key, and a fine key's key."""
 
 RECORD = np.dtype(
     [(name, np.float64) for name in ("fold", "match", "summed", "since", "until")]
-    + [("visits", np.int64)]
+    + [("visits", np.int64), ("lately", np.int64)]
 )
 """What is remembered of a key, in one place, since it is needed together.
 
 ``fold, match``   regrets
 ``summed``        sum of weight times probability of matching over the batches since ``since``
-``since, until``  sums of the weights of all batches up to when the key began to answer, and up to
-                  the last change of its strategy; 0 for one that does not answer yet
+``since, until``  sums of the weights of all batches up to when the key began to answer, later by
+                  what passed while it did not, and up to the last change of its strategy; 0 for
+                  one that never answered
 ``visits``        own decisions met
+``lately``        those of this epoch
 """
 
 
@@ -55,7 +58,7 @@ class Answers(NamedTuple):
     ----------
     record : ndarray of RECORD, shape (places,)
     match : ndarray of float32, shape (places,)
-        Current probability of matching; -1 where the key does not answer yet.
+        Current probability of matching; -1 where the key does not answer.
     """
 
     record: NDArray[np.void]
@@ -136,6 +139,33 @@ class Scouts(NamedTuple):
     turns: NDArray[np.int64]
     gained: NDArray[np.float64]
     tried: NDArray[np.float64]
+
+
+class Past(NamedTuple):
+    """The plans of the epochs that are over, which the average strategy draws from as well.
+
+    Attributes
+    ----------
+    chips, turns : ndarray of int64, shape (past plans, N)
+    summed : ndarray of float64, shape (past plans,)
+        Sums of weight times probability.
+    """
+
+    chips: NDArray[np.int64]
+    turns: NDArray[np.int64]
+    summed: NDArray[np.float64]
+
+
+class Replies(NamedTuple):
+    """Plans that won against the average strategy (:mod:`solver.mccfr.oracle`), oldest first.
+
+    Attributes
+    ----------
+    chips, turns : ndarray of int64, shape (replies, N)
+    """
+
+    chips: NDArray[np.int64]
+    turns: NDArray[np.int64]
 
 
 def new_answers(size: int, match: float) -> Answers:

@@ -10,7 +10,7 @@ from numba import njit
 
 from solver.abstraction import fine_key_of, key_of_full, shown_key_of
 from solver.mccfr.kernels import NUM_DECISIONS, NUM_TRIED
-from solver.mccfr.tables import KNOWN, NUM_PARTS, SHOWN_KNOWN, SHOWN_TAKEN_IN, TAKEN_IN
+from solver.mccfr.tables import NUM_PARTS, SHOWN_TAKEN_IN, TAKEN_IN
 from solver.places import MOST_FILLED, find_place, home_of, take_place
 
 __all__ = [
@@ -65,13 +65,15 @@ def add_regret(record, place, match, diff):
     record[place].match += (1.0 - match) * diff
     record[place].fold -= match * diff
     record[place].visits += 1
+    record[place].lately += 1
 
 
 @njit(cache=True, nogil=True)
-def refresh_decisions(table, log, part, is_plus, total):
+def refresh_decisions(table, log, part, is_plus, doubt, total):
     """Recompute the current strategy of one part's keys in a log, in place.
 
-    ``total`` is the sum of the weights of all batches up to this one.
+    ``total`` is the sum of the weights of all batches up to this one; ``doubt`` is explained at
+    :func:`refresh_answer`.
     """
     coarse_match, fine_match, fine_keys = table.coarse.match, table.fine.match, table.fine_keys
     coarse, fine = table.coarse.record, table.fine.record
@@ -81,32 +83,41 @@ def refresh_decisions(table, log, part, is_plus, total):
         key = key_of_full(full)
         if key & (NUM_PARTS - 1) != part:
             continue
-        refresh_answer(coarse, coarse_match, key, 1, is_plus, total)
+        refresh_answer(coarse, coarse_match, key, 0.5, is_plus, 0.0, total)
+        above = coarse_match[key]
         place = find_place(fine_keys, part * size, size, fine_key_of(full))
         if place >= 0:
-            refresh_answer(fine, fine_match, place, KNOWN, is_plus, total)
+            refresh_answer(fine, fine_match, place, above, is_plus, doubt, total)
+            above = fine_match[place]
             place = find_place(fine_keys, part * size, size, shown_key_of(full))
             if place >= 0:
-                refresh_answer(fine, fine_match, place, SHOWN_KNOWN, is_plus, total)
+                refresh_answer(fine, fine_match, place, above, is_plus, doubt, total)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def refresh_answer(record, match, place, known, is_plus, total):
-    """Match the regrets at a place, in place; it answers from ``known`` visits on."""
+def refresh_answer(record, match, place, above, is_plus, doubt, total):
+    """Match the regrets at a place, in place, and move the result towards ``above``.
+
+    That is the answer of the key above, which counts as much as ``doubt`` visits of this epoch: a
+    single visit says next to nothing, and a key with few of them must not differ for that.
+    """
     row = record[place]
-    if row.until == total or row.visits < known:
+    if row.until == total or row.lately == 0:
         return
-    if row.until > 0.0:
+    if row.until == 0.0:
+        row.since = total
+    elif match[place] >= 0.0:
         row.summed += (total - row.until) * match[place]
     else:
-        row.since = total
+        row.since += total - row.until
     row.until = total
     if is_plus:
         row.fold = max(row.fold, 0.0)
         row.match = max(row.match, 0.0)
     matched = max(row.match, 0.0)
     both = max(row.fold, 0.0) + matched
-    match[place] = matched / both if both > 0.0 else 0.5
+    own = matched / both if both > 0.0 else 0.5
+    match[place] = above + row.lately / (row.lately + doubt) * (own - above)
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,224 @@
+"""The oracle of a sampled solve: plans that win most against its average strategy.
+
+After each epoch several climbs begin from random plans, changed ones of the strategy, and replies
+found before, and change the best of them again and again; a plan's value is the mean of games in
+which both sides answer by the average strategy.  What they find are *replies*: plans of all later
+epochs, which are not replaced, and met as opponents.  So a hole, once found, stays in the game that
+is solved (a double oracle: McMahan and others 2003).
+
+A setup that wins is one of very many alike, and the strategy that has learned to answer it still
+loses to its neighbours.  So climbs look for plans of several forms, and each reply comes with its
+wider forms, in which single chips change places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from solver.hands import Side, pack_hand
+from solver.mccfr.kernels import (
+    Frozen,
+    Work,
+    current_match,
+    draw_current,
+    draw_luck,
+    new_work,
+    play_on,
+    take_plan,
+    take_slot,
+)
+from solver.plans import (
+    change_plan,
+    draw_plan,
+    fixed_plan,
+    lay_plan,
+    merged_plan,
+    pinned_plan,
+)
+from solver.rules import Game, utility
+
+__all__ = ["find_replies", "value_plan"]
+
+Plan = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Chips and turns, each of shape (N,)."""
+
+_FORMS = (fixed_plan, merged_plan, pinned_plan)
+"""From the narrowest to the widest."""
+
+_FORM_OF_CLIMB = (0, 0, 0, 0, 1, 1, 2, 2)
+"""The form of each climb's plans, over and over."""
+
+_POOL, _KEPT, _CHANGED, _ROUNDS, _FOUND = 500, 32, 220, 7, 4
+"""Plans that a climb begins with, keeps and changes in a round; its rounds; and what it returns."""
+
+_GAMES, _FINAL_GAMES = 150, 5_000
+"""Games that a new plan is valued by, a quarter of those of one that is kept for a round; and games
+that decide whether a reply wins enough."""
+
+_WINS = 0.03
+"""Value from which a reply is worth keeping."""
+
+_RECENT = 256
+"""Of the replies found before, so many of the last ones are tried again."""
+
+
+@njit(cache=True, nogil=True)
+def _play_path(work, frozen, rng):
+    """Play a game with the hands in ``work``, both sides by the strategy; return its value."""
+    mine = Side(0, 0, 0, 0)
+    theirs = Side(0, 0, 0, 0)
+    slot = 0
+    while True:
+        slot, mine, theirs, key = play_on(work, frozen, rng, slot, mine, theirs)
+        if key < 0:
+            return utility(mine.winnings, frozen.num_chips, frozen.is_win)
+        is_match = rng.random() < current_match(frozen, key)
+        mine, theirs = take_slot(work, slot, mine, theirs, is_match)
+        slot += 1
+
+
+@njit(cache=True, nogil=True)
+def value_plan(work, frozen, chips, turns, games, draws, rng):
+    """Return the mean value of a plan's setups against the strategy in ``frozen``.
+
+    ``draws`` draws the setups, so that plans valued with the same meet the same opponents; ``rng``
+    draws the actions.
+    """
+    total = 0.0
+    for _ in range(games):
+        draw_luck(work, draws)
+        take_plan(work, frozen, draw_current(frozen, draws), work.theirs)
+        draw_luck(work, draws)
+        lay_plan(chips, turns, work.luck, work.tiles, work.chips)
+        pack_hand(work.mine, work.tiles, work.chips)
+        total += _play_path(work, frozen, rng)
+    return total / games
+
+
+def find_replies(
+    game: Game,
+    average: Frozen,
+    known: Sequence[Plan],
+    climbs: int,
+    seed: Sequence[int],
+    run_all: Callable[[Sequence[Callable[[], None]]], object],
+) -> list[Plan]:
+    """Return plans that win against the average strategy and are not among the known ones.
+
+    Parameters
+    ----------
+    game : Game
+    average : Frozen
+        With the plans and answers of the average strategy.
+    known : sequence of Plan
+        Replies found before.
+    climbs : int
+        How many searches.
+    seed : sequence of int
+        The same seed finds the same replies, on any number of threads.
+    run_all : callable
+        Runs tasks, perhaps side by side.
+    """
+    found: list[list[Plan]] = [[] for _ in range(climbs)]
+
+    def climb(number: int) -> None:
+        start = known[-_RECENT:][number::climbs]
+        found[number] = _climb(game, average, start, number, [*seed, number])
+
+    run_all([lambda number=number: climb(number) for number in range(climbs)])  # type: ignore[misc]
+    seen = {_name(plan) for plan in known}
+    fresh = []
+    for plan in (plan for plans in found for plan in plans):
+        if _name(plan) not in seen:
+            seen.add(_name(plan))
+            fresh.append(plan)
+    return fresh
+
+
+def _climb(
+    game: Game, average: Frozen, known: Sequence[Plan], number: int, seed: list[int]
+) -> list[Plan]:
+    """Return the best plans of one climb and their wider forms, those that win."""
+    rng = np.random.default_rng(seed)
+    form = _FORM_OF_CLIMB[number % len(_FORM_OF_CLIMB)]
+    shape = _FORMS[form]
+    values = _Values(game, average, seed)
+    plans = [shape(chips, turns, rng) for chips, turns in known]
+    while len(plans) < _POOL:
+        plans.append(shape(*_start(game, average, rng), rng))
+    ranked = np.argsort(-values(plans, _GAMES))[:_KEPT]
+    kept = [plans[i] for i in ranked]
+    sums, weights = values.last[ranked], np.ones(len(kept))
+    for _ in range(_ROUNDS):
+        parents = [kept[int(rng.integers(len(kept)))] for _ in range(_CHANGED)]
+        changed = [shape(*change_plan(chips, turns, rng), rng) for chips, turns in parents]
+        best = np.argsort(-values(changed, _GAMES))[:_KEPT]
+        both = kept + [changed[i] for i in best]
+        sums = np.concatenate([sums, np.zeros(len(best))]) + 4 * values(both, 4 * _GAMES)
+        weights = np.concatenate([weights, np.zeros(len(best))]) + 4
+        order = _distinct(both, np.argsort(-sums / weights))[:_KEPT]
+        kept, sums, weights = [both[i] for i in order], sums[order], weights[order]
+    replies = kept[:_FOUND]
+    for wider in _FORMS[form + 1 :]:
+        replies += [wider(chips, turns, rng) for chips, turns in kept[:_FOUND]]
+    wins = values(replies, _FINAL_GAMES) > _WINS
+    return [plan for plan, is_won in zip(replies, wins, strict=True) if is_won]
+
+
+class _Values:
+    """Values plans, each call against other opponents, by games of its own for each plan.
+
+    ``last`` are the values of the last call.
+    """
+
+    def __init__(self, game: Game, average: Frozen, seed: list[int]) -> None:
+        self._work: Work = new_work(game.num_tiles)
+        self._average = average
+        self._seed = seed
+        self._calls = 0
+        self.last: NDArray[np.float64] = np.zeros(0)
+
+    def __call__(self, plans: Sequence[Plan], games: int) -> NDArray[np.float64]:
+        self._calls += 1
+        seed = [*self._seed, self._calls]
+        self.last = np.array(
+            [
+                value_plan(self._work, self._average, *plan, games, _rng(seed), _rng([*seed, i]))
+                for i, plan in enumerate(plans)
+            ]
+        )
+        return self.last
+
+
+def _rng(seed: list[int]) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(seed))
+
+
+def _start(game: Game, average: Frozen, rng: np.random.Generator) -> Plan:
+    """Return a plan to begin with: random, of the strategy, or a changed one of the strategy."""
+    kind = int(rng.integers(3))
+    if kind == 0:
+        return draw_plan(game, rng)
+    last = len(average.cumulative) - 1
+    plan = min(int(np.searchsorted(average.cumulative, rng.random())), last)
+    chips, turns = average.chips[plan], average.turns[plan]
+    return change_plan(chips, turns, rng) if kind == 1 else (chips, turns)
+
+
+def _distinct(plans: Sequence[Plan], order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return ``order`` without the plans that stand in it before."""
+    seen = set()
+    found = []
+    for i in order:
+        if _name(plans[i]) not in seen:
+            seen.add(_name(plans[i]))
+            found.append(i)
+    return np.array(found)
+
+
+def _name(plan: Plan) -> tuple[bytes, bytes]:
+    return plan[0].tobytes(), plan[1].tobytes()
