@@ -101,9 +101,16 @@ def pay_as_written(
             f"so pulls are {least} to {gap}"
         )
     if game.pulls == "latest":
-        raise InputError(f"pulls=latest takes {payment_text(default) or 'nothing: winnings pay'}")
+        wider = "--pulls tiles or --pulls free" if total == least else "--pulls free"
+        raise InputError(
+            f"pulls=latest takes {payment_text(default) or 'nothing: winnings pay'}; "
+            f"{wider} accepts what is written"
+        )
     if game.pulls == "tiles" and total != least:
-        raise InputError(f"pulls of {total} chips; pulls=tiles pays winnings first, then {least}")
+        raise InputError(
+            f"pulls of {total} chips; pulls=tiles pays winnings first, then {least}; "
+            "--pulls free accepts what is written"
+        )
     board.chips[player] = before
     board.winnings[player] = winnings
     pull(board, player, slot, taken)

@@ -384,7 +384,8 @@ def _pay_theirs(board: Board, game: Game, slot: int, event: Event) -> Event:
     total = least if event.opponent_pulled is None else event.opponent_pulled
     if game.pulls != "free" and total != least:
         raise InputError(
-            f"the opponent pulled {total}; pulls={game.pulls} pays winnings first, then {least}"
+            f"the opponent pulled {total}; pulls={game.pulls} pays winnings first, then {least}; "
+            "--pulls free accepts other sums"
         )
     most = min(gap, int(spare_chips(board.chips[1], slot)))
     if not least <= total <= most:

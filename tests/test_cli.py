@@ -679,7 +679,8 @@ def test_query_on_an_exact_table_is_exact(home):
 
 def test_review_answers_in_json_and_sums_up(home):
     data = answer(home, "review", "games.txt", "results/local/3x6")
-    assert {"game", "table", "player", "seed", "is_complete", "games", "summary"} == data.keys()
+    names = {"game", "table", "pulls", "player", "seed", "is_complete", "games", "summary"}
+    assert names == data.keys()
     first, second = data["games"]
     assert [first["line"], second["line"]] == [2, 4]
     assert first["winnings"] == [6, 6]
@@ -727,6 +728,21 @@ def test_review_reads_json_and_prints_for_people(home, tmp_path):
     assert code == 0
     assert "11 games" in out
     assert "line 2" not in out
+
+
+def test_review_prices_payments_when_told_how_players_could_pay(home, tmp_path):
+    (tmp_path / "paid.txt").write_text("0:1,1:2,2:3 1:2,0:1,2:3 w2=1@2-1 b1=0 b3=2\n")
+    ask = ["review", str(tmp_path / "paid.txt"), "results/local/3x6", "--quiet"]
+    code, out, err = run_in(home, *ask)
+    assert (code, out) == (2, "")
+    assert "pulls=latest takes 3-1; --pulls tiles or --pulls free accepts" in err
+    for pulls in ("tiles", "free"):
+        data = answer(home, *ask[:-1], "--pulls", pulls)
+        row = data["games"][0]["decisions"][0]
+        assert (data["pulls"], row["played"], row["pulls"]) == (pulls, "match", {"2": 1})
+        values = {json.dumps(one["pulls"]): one["value"] for one in row["actions"]}
+        assert row["loss"] == pytest.approx(max(values.values()) - values['{"2": 1}'])
+        assert "match @2-1" in run_in(home, *ask, "--pulls", pulls)[1]
 
 
 def test_review_of_the_readme_is_a_game(home, tmp_path):

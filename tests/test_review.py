@@ -14,10 +14,11 @@ from test_query import keyed_strategy
 from test_record import random_record
 
 from solver.advice import new_field, query, rank, rank_setup, review_game, summarise
+from solver.advice.advice import Taken
 from solver.bots import make_bot
 from solver.judge import best_response
 from solver.record import Entry, parse_record
-from solver.rules import Game, InputError
+from solver.rules import MATCH, Game, InputError
 from solver.setups import Setup, list_setups
 from solver.strategy import LISTED, setup_prob
 from solver.table import load_table
@@ -208,7 +209,9 @@ def test_sampled_reviews_say_how_sure_they_are(monkeypatch):
         assert again.to_json() == found.to_json()
         for decision in found.decisions:
             where = record.situation(decision.player - 1, decision.slot - 1)
-            assert query(strategy, where, game, samples=2000, seed=4) == decision.advice
+            taken = Taken(decision.played, decision.pulls)
+            again = query(strategy, where, game, samples=2000, seed=4, taken=taken)
+            assert again == decision.advice
             if decision.advice.method.startswith("sampled"):
                 num_sampled += 1
                 low, high = decision.loss_ci95
@@ -255,6 +258,57 @@ def test_summary_adds_games_up():
     assert len(summary.worst) == 10
     assert all((line, d) in decisions for line, d in summary.worst)
     assert summarise(games[:1]).players[0].mean_loss_ci95 is None
+
+
+def pulled_by(record, slot, player):
+    """What came off the player's later tiles in a slot, by slot from 1."""
+    before, after = (record.boards()[s].chips[player].tolist() for s in (slot, slot + 1))
+    later = range(slot + 1, len(before))
+    return {s + 1: before[s] - after[s] for s in later if before[s] > after[s]}
+
+
+@pytest.mark.parametrize("pulls", ["tiles", "free"])
+def test_loss_counts_the_payment_when_players_may_choose_it(pulls):
+    rng = np.random.default_rng(3)
+    strategy = random_strategy(THREE, rng, "listed", "exact")
+    game, field = Game(3, 6, pulls=pulls), new_field(strategy, THREE)
+    num_costly = 0
+    for _ in range(60):
+        record, _, choices = random_record(game, rng)
+        found = review_game(strategy, Entry(1, record), game, field)
+        for (slot, player, action), decision in zip(choices, found.decisions, strict=True):
+            values = {
+                (one.action, str(one.pulls)): one.value
+                for one in query(strategy, record.situation(player, slot), game).actions
+            }
+            pulled = pulled_by(record, slot, player) if action == MATCH else {}
+            own = values[("fold", "match")[action], str(pulled)]
+            assert decision.loss == pytest.approx(max(values.values()) - own, abs=1e-9)
+            best_match = max(value for (name, _), value in values.items() if name == "match")
+            num_costly += action == MATCH and best_match > own + 1e-6
+    assert num_costly > 1
+
+
+def test_payment_that_was_made_is_valued_however_many_there_are(monkeypatch):
+    monkeypatch.setattr("solver.advice.answer.EXACT_LIMIT", 10)
+    monkeypatch.setattr("solver.advice.ways.MOST_VALUED", 2)
+    game = Game(5, 20, pulls="free")
+    rng = np.random.default_rng(1)
+    latest = Game(5, 20)
+    strategy = keyed_strategy(latest)
+    field = new_field(strategy, latest)
+    num_many = 0
+    for _ in range(6):
+        record, _, choices = random_record(game, rng)
+        found = review_game(strategy, Entry(1, record), game, field, samples=500)
+        for choice, decision in zip(choices, found.decisions, strict=True):
+            if choice.action == MATCH:
+                assert decision.pulls == pulled_by(record, *choice[:2])
+                num_many += decision.advice.payments.ways > decision.advice.payments.valued
+            if decision.loss_ci95 is not None:
+                low, high = decision.loss_ci95
+                assert 0 <= low <= max(decision.loss, low) <= high
+    assert num_many > 2
 
 
 def test_other_rules_for_paying_are_refused():

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from solver.advice.ending import ResolvedDecision
 
-__all__ = ["ActionValue", "Advice", "Payments"]
+__all__ = ["ActionValue", "Advice", "Payments", "Taken"]
+
+
+class Taken(NamedTuple):
+    """An action that I took, with its pulls by slot from 1, as in :class:`ActionValue`."""
+
+    action: Literal["match", "fold"]
+    pulls: dict[int, int]
 
 
 @dataclass(frozen=True)
@@ -94,9 +101,9 @@ class Advice:
         How the values were found.
     ci95 : tuple of float or None
         95% confidence interval of the better action's value where it was sampled.
-    lead_ci95 : tuple of float or None
-        The same of what the better action's value is above the other's; of several ways to pay,
-        above the best one of the other action.
+    loss_ci95 : tuple of float or None
+        The same of what the best of the other actions is worth above the one that I took, where
+        that was told; no part is below 0.
     opponent : str
         Name of the opponent that was assumed; ``table`` for the strategy itself.
     observed : dict of str to float or None
@@ -120,12 +127,12 @@ class Advice:
     ci95: tuple[float, float] | None
     opponent: str
     observed: dict[str, float] | None
-    lead_ci95: tuple[float, float] | None = None
+    loss_ci95: tuple[float, float] | None = None
     payments: Payments | None = None
     resolved: ResolvedDecision | None = None
 
     def to_json(self) -> dict[str, object]:
-        """Return the fields as plain values for JSON, without ``lead_ci95``.
+        """Return the fields as plain values for JSON, without ``loss_ci95``.
 
         ``payments`` and ``resolved`` are there only where they are not None.
         """

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.abstraction import decision_key
-from solver.advice.advice import ActionValue, Advice, Payments
+from solver.advice.advice import ActionValue, Advice, Payments, Taken
 from solver.advice.ending import resolve_decision
 from solver.advice.interval import mean_interval
 from solver.advice.mixture import Posterior, mix_posteriors, tile_probs
@@ -97,6 +97,7 @@ def query(
     seed: int = 0,
     visits: NDArray[np.int64] | NDArray[np.float64] | None = None,
     is_resolving: bool = False,
+    taken: Taken | None = None,
 ) -> Advice:
     """Return advice for a situation to a player of ``strategy``.
 
@@ -121,6 +122,9 @@ def query(
         Whether to solve the rest of the game anew where few slots are left.  The values and the
         decision stay those against the opponent that was named; ``resolved`` says what to play
         against one who may play anything.
+    taken : Taken, optional
+        The action that I took: it is among those that are valued, however many ways to pay there
+        are, and ``loss_ci95`` is about it.
 
     Raises
     ------
@@ -169,7 +173,7 @@ def query(
     if plays.pulls == LATEST and plays.decision_kind == EXACT and game.pulls == "free":
         notes.append("the table has no answers to other payments than the default rule's")
     method = "exact" if found.is_exact else "exact for a nearly exact posterior"
-    ci95, lead_ci95 = None, None
+    ci95, loss_ci95 = None, None
     actions: tuple[ActionValue, ...] = ()
     payments = None
     if is_mine:
@@ -177,9 +181,11 @@ def query(
         if valued is None:
             rng = np.random.default_rng(seed)
             valued, batches, method = _value_by_draws(
-                strategy, opponent, found, board, slot, game, samples, rng
+                strategy, opponent, found, board, slot, game, samples, rng, taken
             )
-            ci95, lead_ci95 = _intervals(valued, batches)
+            ci95 = valued.intervals[valued.best] if valued.intervals else None
+            if taken is not None and len(valued.ways):
+                loss_ci95 = _loss_interval(valued, batches, taken)
         probs = _own_probs(strategy, board, slot, valued.ways, own_match)
         actions = _action_values(valued, probs)
         if kind == CHOICE and game.pulls != "latest":
@@ -206,7 +212,7 @@ def query(
         visits=own_visits,
         method="; ".join([method, *notes]),
         ci95=ci95,
-        lead_ci95=lead_ci95,
+        loss_ci95=loss_ci95,
         payments=payments,
         opponent=opponent.name,
         observed=_observed_json(opponent.observed, found.share),
@@ -343,6 +349,7 @@ def _value_by_draws(
     game: Game,
     samples: int,
     rng: np.random.Generator,
+    taken: Taken | None,
 ) -> tuple[_Valued, NDArray[np.float64], str]:
     """Return sampled values, the mean value of each action in each batch, and how it was done."""
     reply = sampled_reply(
@@ -355,6 +362,7 @@ def _value_by_draws(
         rng=rng,
         own=strategy,
         pulls=game.pulls_code,
+        also=None if taken is None else _way_of(taken, game),
     )
     batches, num = reply.batches, reply.num_draws
     intervals = tuple(_interval(column, num, game) for column in batches.T)
@@ -384,16 +392,26 @@ def _interval(batches: NDArray[np.float64], num_draws: int, game: Game) -> tuple
     return max(min(low, mean - unmet), -most), min(max(high, mean + unmet), most)
 
 
-def _intervals(
-    valued: _Valued, batches: NDArray[np.float64]
-) -> tuple[tuple[float, float], tuple[float, float] | None]:
-    """Return the interval of the best action, and that of its lead over the other kind."""
-    assert valued.intervals is not None
-    best = valued.best
-    if not len(valued.ways):
-        return valued.intervals[best], None
-    other = FOLD if best != FOLD else 1 + int(valued.outcomes[1:, VALUE].argmax())
-    return valued.intervals[best], mean_interval(batches[:, best] - batches[:, other])
+def _loss_interval(
+    valued: _Valued, batches: NDArray[np.float64], taken: Taken
+) -> tuple[float, float]:
+    """Return the interval of what the best other action is worth above the one taken."""
+    pulls = [{}, *(_pulls_of(way) for way in valued.ways)]
+    own = FOLD if taken.action == ACTION_NAMES[FOLD] else 1 + pulls[1:].index(taken.pulls)
+    others = valued.outcomes[:, VALUE].copy()
+    others[own] = -np.inf
+    low, high = mean_interval(batches[:, int(others.argmax())] - batches[:, own])
+    return max(low, 0.0), max(high, 0.0)
+
+
+def _way_of(taken: Taken, game: Game) -> NDArray[np.int64] | None:
+    """Return what a match took off each tile; None for a fold."""
+    if taken.action == ACTION_NAMES[FOLD]:
+        return None
+    way = np.zeros(game.num_tiles, np.int64)
+    for slot, chips in taken.pulls.items():
+        way[slot - 1] = chips
+    return way
 
 
 def _own_probs(

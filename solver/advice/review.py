@@ -3,7 +3,8 @@
 Each decision is put to :func:`solver.advice.query` as the player saw it, so its values and its
 posterior are those of advice then.  Its loss is the value of the better action less that of the
 one taken.  Where values are sampled, the better of two close ones is partly luck, and losses are a
-little high; ``loss_ci95`` tells how far.  :mod:`solver.advice.rank` ranks the setups.
+little high; ``loss_ci95`` tells how far.  Where players may choose how to pay, each way to pay is an
+action of its own, and so the better action may be to pay otherwise.  :mod:`solver.advice.rank` ranks the setups.
 """
 
 from __future__ import annotations
@@ -11,16 +12,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.advice.advice import Advice
-from solver.advice.answer import ACTION_NAMES, DEFAULT_SAMPLES, query
+from solver.advice.advice import Advice, Taken
+from solver.advice.answer import DEFAULT_SAMPLES, query
 from solver.advice.interval import mean_interval
 from solver.advice.rank import Field, Standing, rank_setup, same_margin
 from solver.record import Choice, Entry, Record, format_record
-from solver.rules import Game, utility
+from solver.rules import FOLD, Game, utility
 from solver.strategy import Strategy
 
 __all__ = ["GameReview", "PlayerSum", "ReviewedDecision", "Summary", "review_game", "summarise"]
@@ -44,6 +46,8 @@ class ReviewedDecision:
         The player's tile and chips there, and the opponent's chips.
     played : {'match', 'fold'}
         What was done.
+    pulls : dict of int to int
+        What a match took off each later slot, counted from 1; winnings paid the rest.
     loss : float
         Value of the better action less that of the one played; 0 if they are equal.
     loss_ci95 : tuple of float or None
@@ -57,7 +61,8 @@ class ReviewedDecision:
     tile: int
     stack: int
     opponent_stack: int
-    played: str
+    played: Literal["match", "fold"]
+    pulls: dict[int, int]
     loss: float
     loss_ci95: tuple[float, float] | None
     advice: Advice
@@ -68,6 +73,7 @@ class ReviewedDecision:
         interval = None if self.loss_ci95 is None else list(self.loss_ci95)
         advice = self.advice.to_json()
         del advice["reason"]
+        own["pulls"] = {str(slot): chips for slot, chips in self.pulls.items()}
         return own | {"loss_ci95": interval, "best": advice.pop("decision")} | advice
 
 
@@ -199,7 +205,7 @@ def review_game(
     entry : Entry
         The game, and its line.
     game : Game
-        With ``pulls='latest'``.
+        Its ``pulls`` say how the players could pay; see :func:`solver.advice.query`.
     field : Field
         From :func:`solver.advice.rank.new_field`, for the same strategy.
     players : sequence of int
@@ -229,8 +235,11 @@ def review_game(
     for choice in record.choices():
         if choice.player + 1 in players:
             situation = record.situation(choice.player, choice.slot)
-            advice = query(strategy, situation, game, samples=samples, seed=seed, visits=visits)
-            decisions.append(_judge(record, choice, advice))
+            taken = _taken(record, choice)
+            advice = query(
+                strategy, situation, game, samples=samples, seed=seed, visits=visits, taken=taken
+            )
+            decisions.append(_judge(record, choice, taken, advice))
     first, second = (int(chips) for chips in record.boards()[-1].winnings)
     return GameReview(
         line=entry.line,
@@ -268,25 +277,30 @@ def summarise(reviews: Iterable[GameReview], *, players: Sequence[int] = (1, 2))
     return Summary(len(reviews), len(every), tuple(sums), tuple(mistakes[:NUM_WORST]))
 
 
-def _judge(record: Record, choice: Choice, advice: Advice) -> ReviewedDecision:
-    """Return what a decision cost by the advice on it."""
+def _taken(record: Record, choice: Choice) -> Taken:
+    """Return what was done, and how a match was paid."""
     slot, player, action = choice
+    before, after = (board.chips[player] for board in record.boards()[slot : slot + 2])
+    pulled = (before - after)[slot + 1 :]
+    pulls = {slot + 2 + k: int(chips) for k, chips in enumerate(pulled) if chips}
+    return Taken("fold" if action == FOLD else "match", pulls)
+
+
+def _judge(record: Record, choice: Choice, taken: Taken, advice: Advice) -> ReviewedDecision:
+    """Return what a decision cost by the advice on it."""
+    slot, player, _ = choice
     board = record.boards()[slot]
-    values: dict[str, float] = {one.action: one.value for one in advice.actions}
-    best, played = advice.actions[0].action, ACTION_NAMES[action]
-    loss = values[best] - values[played]
-    interval = advice.lead_ci95
-    if interval is not None:
-        low, high = interval if played == best else (-interval[1], -interval[0])
-        interval = (max(-high, 0.0), max(-low, 0.0))
+    own = next(one for one in advice.actions if (one.action, one.pulls) == taken)
+    loss = advice.actions[0].value - own.value
     return ReviewedDecision(
         slot=slot + 1,
         player=player + 1,
         tile=int(board.tiles[player, slot]),
         stack=int(board.chips[player, slot]),
         opponent_stack=int(board.chips[1 - player, slot]),
-        played=played,
+        played=taken.action,
+        pulls=taken.pulls,
         loss=loss if loss > _TIE else 0.0,
-        loss_ci95=interval,
+        loss_ci95=advice.loss_ci95,
         advice=advice,
     )

@@ -112,6 +112,7 @@ def sampled_reply(
     rng: np.random.Generator,
     own: Strategy | None = None,
     pulls: int = LATEST,
+    also: NDArray[np.int64] | None = None,
 ) -> SampledReply:
     """Estimate what each action is worth if I play on by the better of two ways.
 
@@ -134,6 +135,8 @@ def sampled_reply(
         One of the two ways for my decisions; left out, ``strategy``.
     pulls : int
         LATEST, TILES or FREE: how I may pay in this slot.  Later I pay by the default rule.
+    also : ndarray of int64, shape (N,), optional
+        A way to pay that is valued in any case.
     """
     n = board.shown.shape[0]
     candidates = (n + 1) // 2 + 1
@@ -168,6 +171,8 @@ def sampled_reply(
             return values
 
         ways, num_tried = narrow_payments(board, slot, pulls, compare)
+        if also is not None and not (ways == also).all(axis=1).any():
+            ways = np.concatenate([ways, also[None]])
         draws = draws._replace(
             lean=np.concatenate([draws.lean, np.zeros((len(ways) - 1, num_keys))]),
             visits=np.concatenate([draws.visits, np.zeros((len(ways) - 1, num_keys), np.int64)]),

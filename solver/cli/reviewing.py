@@ -17,6 +17,7 @@ from solver.cli.common import (
     ASK_SEED,
     emit,
     open_player,
+    paying_by,
     percent,
     read_text,
     watch,
@@ -39,6 +40,13 @@ def review(
     player: Annotated[
         int | None, typer.Option(min=1, max=2, help="Review this player only.")
     ] = None,
+    pulls: Annotated[
+        str | None,
+        typer.Option(
+            help="How the players could pay a gap: latest, tiles or free (default: as in the "
+            "table's game)."
+        ),
+    ] = None,
     game: ASK_GAME = None,
     objective: ASK_OBJECTIVE = None,
     seed: ASK_SEED = 0,
@@ -48,14 +56,16 @@ def review(
     """Review finished games: what each decision cost, and how the setups rank.
 
     A game is a line: both setups, then a move for each slot in the notation of query's history, as
-    player 1 sees it.
+    player 1 sees it.  With --pulls tiles or free it may say how a match was paid (w3=7@9-2), and
+    paying otherwise is an action to compare with.
     """
     from solver.advice.rank import new_field
     from solver.advice.review import review_game, summarise
     from solver.record import parse_records
 
     found = open_player(table, game=game, objective=objective)
-    entries = parse_records(found.game, read_text(record, "record"))
+    rules = paying_by(found, pulls)
+    entries = parse_records(rules, read_text(record, "record"))
     players = (1, 2) if player is None else (player,)
     field = new_field(found.strategy, found.game, seed=seed)
     visits = None if found.table is None else found.table.visits
@@ -67,7 +77,7 @@ def review(
                 review_game(
                     found.strategy,
                     entry,
-                    found.game,
+                    rules,
                     field,
                     players=players,
                     seed=seed,
@@ -79,6 +89,7 @@ def review(
     data: dict[str, Any] = {
         "game": found.game.name,
         "table": found.name,
+        "pulls": rules.pulls,
         "player": player,
         "seed": seed,
         "is_complete": len(reviews) == len(entries),
@@ -111,14 +122,14 @@ def _show_game(console: Console, one: dict[str, Any]) -> None:
     if one["decisions"]:
         grid = Grid("slot", "player", "stacks", "fold", "match", "played", "loss", "their tile")
         for row in one["decisions"]:
-            values = {action["action"]: action["value"] for action in row["actions"]}
+            values = {action["action"]: action["value"] for action in reversed(row["actions"])}
             grid.add_row(
                 str(row["slot"]),
                 str(row["player"]),
                 f"{row['tile']}:{row['stack']} v {row['opponent_stack']}",
                 _signed(values["fold"]),
                 _signed(values["match"]),
-                row["played"],
+                _played(row),
                 f"{row['loss']:.3f}" if row["loss"] >= 0.0005 else "-",
                 _likely(row["opponent_tile"]),
             )
@@ -166,6 +177,14 @@ def _show_summary(console: Console, summary: dict[str, Any]) -> None:
             grid.add_row(*(str(cell) for cell in cells), f"{row['loss']:.3f}")
         console.print("the costliest decisions")
         console.print(grid)
+
+
+def _played(row: dict[str, Any]) -> str:
+    """Return what was done; where players could choose how to pay, with the pulls."""
+    if row["played"] == "fold" or "payments" not in row:
+        return row["played"]
+    pulls = ",".join(f"{slot}-{chips}" for slot, chips in row["pulls"].items())
+    return f"match @{pulls}" if pulls else "match"
 
 
 def _signed(value: float) -> str:
