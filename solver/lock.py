@@ -34,8 +34,9 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
+from solver.forms import read_form
 from solver.infostate import HIDDEN, observe
 from solver.rules import CHOICE, FORCED_FOLD, Game, InputError, classify, is_decided
 from solver.setups import PartialSetup, list_setups
@@ -193,14 +194,12 @@ def parse_lock(text: str, game: Game, *, name: str = "lock") -> Lock:
     >>> parse_lock('{"answers": [{"gap": 1, "match": 2}]}', Game(3, 6))
     Traceback (most recent call last):
     ...
-    solver.rules.InputError: lock: answers.0.match: Input should be less than or equal to 1
+    solver.rules.InputError: lock: answers.0.match: it must be at most 1.0
     """
     try:
-        found = LockText.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "text"
-        raise InputError(f"{name}: {place}: {first['msg']}") from None
+        found = read_form(LockText, text)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
     return check_lock(found, game, name=name)
 
 

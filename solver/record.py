@@ -25,8 +25,9 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
+from solver.forms import DECODER, fill_form, syntax_reason
 from solver.payments import pay_as_written
 from solver.rules import (
     CHOICE,
@@ -215,15 +216,14 @@ def _parse_json(game: Game, text: str) -> list[Entry]:
     for number, (start, data) in enumerate(_split_json(text), 1):
         line = text.count("\n", 0, start) + 1
         try:
-            parts = _RecordText.model_validate(data)
-            record = _read_game(game, parts.setups, parts.moves.split())
-        except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"]) or "object"
+            parts = fill_form(_RecordText, data)
+        except InputError as error:
             raise InputError(
-                f"line {line}, game {number}: {place}: {first['msg']}; a game has setups, a list "
-                "of two strings, and moves, a string"
+                f"line {line}, game {number}: {error}; a game has setups, a list of two strings, "
+                "and moves, a string"
             ) from None
+        try:
+            record = _read_game(game, parts.setups, parts.moves.split())
         except InputError as error:
             raise InputError(f"line {line}, game {number}: {error}") from None
         entries.append(Entry(line, record))
@@ -234,18 +234,17 @@ def _parse_json(game: Game, text: str) -> list[Entry]:
 
 def _split_json(text: str) -> list[tuple[int, object]]:
     """Return each value of a JSON list, or the one value, with the place where it starts."""
-    decoder = json.JSONDecoder()
     found: list[tuple[int, object]] = []
 
     def skip(place: int) -> int:
         return _BLANKS.match(text, place).end()  # type: ignore[union-attr]
 
+    place = skip(0)
     try:
-        place = skip(0)
         is_list = text[place] == "["
         place = skip(place + 1) if is_list else place
         while not (is_list and not found and text[place : place + 1] == "]"):
-            value, end = decoder.raw_decode(text, place)
+            value, end = DECODER.raw_decode(text, place)
             found.append((place, value))
             place = skip(end)
             if not is_list or text[place : place + 1] != ",":
@@ -259,9 +258,12 @@ def _split_json(text: str) -> list[tuple[int, object]]:
             raise json.JSONDecodeError("Extra data", text, place)
     except json.JSONDecodeError as error:
         raise InputError(
-            f"line {error.lineno}: not JSON: {error.msg} at column {error.colno}; "
+            f"line {error.lineno}: not JSON: {syntax_reason(error)} at column {error.colno}; "
             "write one game as an object, or a list of them"
         ) from None
+    except InputError as error:
+        line = text.count("\n", 0, place) + 1
+        raise InputError(f"line {line}, game {len(found) + 1}: {error}") from None
     except (ValueError, RecursionError):  # a number of thousands of digits, or a deep nest
         raise InputError("line 1: not JSON of games, which holds strings only") from None
     return found

@@ -24,8 +24,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
+from solver.forms import read_form
 from solver.payments import pay_as_written
 from solver.rules import (
     FORCED_FOLD,
@@ -192,8 +193,10 @@ def parse_situation(game: Game, *, me: str, history: str = "", facing: str) -> S
     return Situation(game, setup, normal_events, faced)
 
 
-def parse_situation_json(game: Game, text: str) -> Situation:
+def parse_situation_json(game: Game, text: str, *, name: str = "situation") -> Situation:
     """Read a situation from JSON text with the strings ``me``, ``history`` and ``facing``.
+
+    ``name`` is what messages call the text.
 
     Examples
     --------
@@ -201,12 +204,10 @@ def parse_situation_json(game: Game, text: str) -> Situation:
     0
     """
     try:
-        parts = _SituationText.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "text"
+        parts = read_form(_SituationText, text)
+    except InputError as error:
         raise InputError(
-            f"situation {place}: {first['msg']}; a situation has the strings me, history, facing"
+            f"{name}: {error}; a situation has the strings me, history, facing"
         ) from None
     return parse_situation(game, me=parts.me, history=parts.history, facing=parts.facing)
 

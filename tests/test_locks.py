@@ -280,11 +280,12 @@ def test_any_number_of_threads_gives_the_same_numbers(monkeypatch):
 
 
 WRONG = [
-    ("[", "lock: text: .*JSON"),
-    ("[]", "lock: text: .*object"),
+    ("[", "lock: not JSON"),
+    ('{"seat": 0, "seat": 1}', "lock: 'seat' stands twice"),
+    ("[]", "lock: an object is needed"),
     ('{"seat": 2}', "lock: seat: .*0 or 1"),
-    ('{"seats": 0}', "lock: seats: "),
-    ('{"setups": {"1": 2}}', "lock: setups: .*array"),
+    ('{"seats": 0}', "lock: seats: not known here"),
+    ('{"setups": {"1": 2}}', "lock: setups: a list is needed"),
     ('{"setups": [{"weight": 2}]}', r"lock: setups\.0\.setup: "),
     ('{"setups": [{"setup": "1"}, {"setup": "2", "weight": 0}]}', r"lock: setups\.1\.weight: "),
     ('{"setups": [{"setup": "1", "weight": NaN}]}', r"lock: setups\.0\.weight: "),

@@ -207,8 +207,10 @@ def test_match_is_refused_when_it_could_not_be_paid():
         ('{"me": "1:2,0:1"}', "facing"),
         ('{"me": "1:2,0:1", "facing": 3}', "facing"),
         ('{"me": "1:2,0:1", "facing": "b1", "more": 1}', "more"),
-        ("[]", "text"),
-        ("{", "text"),
+        ("[]", "situation: an object is needed"),
+        ("{", "situation: not JSON: .* at line 1, column 2"),
+        ('{"me": "1:2,0:1", "facing": "b', "not JSON: Unterminated string at line 1, column 29"),
+        ('{"me": "1:2,0:1", "me": "1:2,0:1", "facing": "b1"}', "'me' stands twice"),
         ('{"me": "1:2,0:2", "facing": "b1"}', "4 chips placed"),
     ],
 )

@@ -15,8 +15,9 @@ import math
 import re
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
+from solver.forms import read_form
 from solver.rules import Game, InputError
 from solver.setups import PartialSetup
 
@@ -133,12 +134,10 @@ def _text_parts(text: str) -> list[tuple[str, int, str]]:
 def _json_parts(text: str) -> list[tuple[str, int, str]]:
     """Return ``(setup, count, place)`` of each entry."""
     try:
-        found = _ObservationsText.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "text"
+        found = read_form(_ObservationsText, text)
+    except InputError as error:
         raise InputError(
-            f"{place}: {first['msg']}; allowed is a list setups, of entries with the string setup "
+            f"{error}; allowed is a list setups, of entries with the string setup "
             "and the number count; answers are not read"
         ) from None
     return [(one.setup, one.count, f"setups.{k}") for k, one in enumerate(found.setups)]
