@@ -133,7 +133,7 @@ class Game:
     @classmethod
     def parse(cls, text: str, *, pulls: Pulls = "latest", objective: Objective = "win") -> Game:
         """Read a game written ``NxC``, such as ``10x30``."""
-        found = re.fullmatch(r"\s*(\d{1,12})[xX](\d{1,12})\s*", text)
+        found = re.fullmatch(r"\s*([0-9]{1,12})[xX]([0-9]{1,12})\s*", text)
         if not found:
             raise InputError(
                 f"game {text!r}: write it NxC, tiles and chips of each player, such as 10x30"

@@ -35,7 +35,7 @@ __all__ = [
     "list_setups",
 ]
 
-_PART = re.compile(r"(\d{1,6}|\?)(?::(\d{1,6}|\?))?")
+_PART = re.compile(r"([0-9]{1,99}|\?)(?::([0-9]{1,99}|\?))?")
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,12 @@ class Setup:
     @classmethod
     def parse(cls, text: str, game: Game) -> Setup:
         """Read a whole setup; raise :class:`InputError` naming the first thing wrong."""
+        written = _read_slots(text, game, "")
+        if len(written) < game.num_tiles:
+            raise InputError(
+                f"setup {text!r}: slot {len(written) + 1} is not placed; write tile:chips for each "
+                f"of the {game.num_tiles} slots of {game.name}"
+            )
         partial = PartialSetup.parse(text, game)
         for slot, (tile, chips) in enumerate(zip(partial.tiles, partial.chips, strict=True), 1):
             if tile is None or chips is None:
@@ -90,39 +96,49 @@ class PartialSetup:
     def parse(cls, text: str, game: Game) -> PartialSetup:
         """Read a board with ``?`` for open places; slots left out at the end are open."""
         n, c = game.num_tiles, game.num_chips
-        tokens = [token.strip() for token in text.split(",")] if text.strip() else []
-        if len(tokens) > n:
-            raise InputError(f"setup {text!r}: {len(tokens)} slots, but {game.name} has {n}")
-        tiles: list[int | None] = []
-        chips: list[int | None] = []
-        for slot, token in enumerate(tokens, 1):
-            found = _PART.fullmatch(token)
-            if not found:
-                raise InputError(
-                    f"setup {text!r}: {token!r} in slot {slot} is not tile:chips, such as 8:4"
-                )
-            tile = None if found[1] == "?" else int(found[1])
-            stack = None if found[2] in (None, "?") else int(found[2])
-            if tile is not None and tile >= n:
-                raise InputError(f"setup {text!r}: tile {tile} in slot {slot}; tiles are 0-{n - 1}")
-            if tile is not None and tile in tiles:
-                raise InputError(f"setup {text!r}: tile {tile} is placed twice")
-            if stack == 0:
-                raise InputError(f"setup {text!r}: slot {slot} is left bare; it needs 1 chip")
-            tiles.append(tile)
-            chips.append(stack)
-        tiles += [None] * (n - len(tiles))
-        chips += [None] * (n - len(chips))
+        written = _read_slots(text, game, "; ? stands for what is not placed yet")
+        rest = [(None, None)] * (n - len(written))
+        tiles = tuple(tile for tile, _ in [*written, *rest])
+        chips = tuple(stack for _, stack in [*written, *rest])
         placed = sum(stack or 0 for stack in chips)
         num_open = chips.count(None)
         if num_open == 0 and placed != c:
             raise InputError(f"setup {text!r}: {placed} chips placed, but {game.name} has {c}")
         if placed + num_open > c:
+            slots = ", ".join(str(s) for s, stack in enumerate(chips, 1) if stack is None)
             raise InputError(
                 f"setup {text!r}: {placed} chips placed leave {c - placed} "
-                f"for {num_open} open slots, which need 1 each"
+                f"for {num_open} open slots ({slots}), which need 1 each"
             )
-        return cls(tuple(tiles), tuple(chips))
+        return cls(tiles, chips)
+
+
+def _read_slots(text: str, game: Game, hint: str) -> list[tuple[int | None, int | None]]:
+    """Return tile and chips of each slot that is written, None for a ``?``.
+
+    ``hint`` ends the message for a slot that cannot be read.
+    """
+    n = game.num_tiles
+    tokens = [token.strip() for token in text.split(",")] if text.strip() else []
+    if len(tokens) > n:
+        raise InputError(f"setup {text!r}: {len(tokens)} slots, but {game.name} has {n}")
+    found: list[tuple[int | None, int | None]] = []
+    for slot, token in enumerate(tokens, 1):
+        part = _PART.fullmatch(token)
+        if not part:
+            raise InputError(
+                f"setup {text!r}: {token!r} in slot {slot} is not tile:chips, such as 8:4{hint}"
+            )
+        tile = None if part[1] == "?" else int(part[1])
+        stack = None if part[2] in (None, "?") else int(part[2])
+        if tile is not None and tile >= n:
+            raise InputError(f"setup {text!r}: tile {tile} in slot {slot}; tiles are 0-{n - 1}")
+        if tile is not None and tile in (before for before, _ in found):
+            raise InputError(f"setup {text!r}: tile {tile} is placed twice")
+        if stack == 0:
+            raise InputError(f"setup {text!r}: slot {slot} is left bare; it needs 1 chip")
+        found.append((tile, stack))
+    return found
 
 
 def count_setups(game: Game) -> int:

@@ -56,8 +56,8 @@ __all__ = [
     "parse_situation_json",
 ]
 
-_TOKEN = re.compile(r"([bw])([0-9]{1,6})(f|F|=([0-9]{1,6}))(@.*)?")
-_FACING = re.compile(r"([bw])([0-9]{1,6})")
+_TOKEN = re.compile(r"([bw])([0-9]{1,99})(f|F|=([0-9]{1,99}))(@.*)?")
+_FACING = re.compile(r"([bw])([0-9]{1,99})")
 LETTERS = "bw"
 """Colours as written in tokens."""
 COLOURS = ("black", "white")
@@ -257,11 +257,11 @@ def parse_event(token: str) -> Event:
     number, suffix = int(found[4]), found[5]
     if suffix is None:
         return Event(colour, stack, number)
-    if theirs := re.fullmatch(r"@-([0-9]{1,6})", suffix):
+    if theirs := re.fullmatch(r"@-([0-9]{1,99})", suffix):
         return Event(colour, stack, number, opponent_pulled=int(theirs[1]))
     pulls = []
     for part in suffix[1:].split(","):
-        one = re.fullmatch(r"([0-9]{1,6})-([0-9]{1,6})", part)
+        one = re.fullmatch(r"([0-9]{1,99})-([0-9]{1,99})", part)
         if not one:
             raise InputError(f"{part!r} after @ is not slot-chips, such as 10-1, or -chips")
         pulls.append((int(one[1]) - 1, int(one[2])))

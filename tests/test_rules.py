@@ -276,6 +276,7 @@ def test_decided_game_cannot_be_lost_by_a_player_who_folds(number, actions):
         (lambda: Game(4, 8, pulls="any"), "pulls 'any': allowed are latest, tiles, free"),
         (lambda: Game(4, 8, objective="fun"), "objective 'fun': allowed are win, chips"),
         (lambda: Game.parse("4by8"), "game '4by8': write it NxC"),
+        (lambda: Game.parse("\uff14x8"), "game '\uff14x8': write it NxC"),
         (lambda: Game.parse("-4x8"), "game '-4x8'"),
     ],
 )

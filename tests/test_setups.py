@@ -169,7 +169,9 @@ def test_same_seed_draws_the_same_setups():
         ("0:0,1:2", "slot 1 is left bare; it needs 1 chip"),
         ("0:2,1:2,2:1", "5 chips placed, but 3x6 has 6"),
         ("0:2,1:2,2:3", "7 chips placed, but 3x6 has 6"),
-        ("0:3,1:3", "6 chips placed leave 0 for 1 open slots"),
+        ("0:3,1:3", "6 chips placed leave 0 for 1 open slots (3), which need 1 each"),
+        ("0:2,w", "'w' in slot 2 is not tile:chips, such as 8:4; ? stands for"),
+        ("\uff10:2", "'\uff10:2' in slot 1 is not tile:chips"),
         ("?:9", "9 chips placed leave -3 for 2 open slots"),
     ],
 )
@@ -183,7 +185,9 @@ def test_bad_notation_is_refused_by_what_is_wrong(text, message):
 
 def test_half_placed_board_is_no_setup():
     with pytest.raises(InputError, match="slot 2 is not placed"):
-        Setup.parse("0:2,?:3", Game(3, 6))
+        Setup.parse("0:2,?:3,1:1", Game(3, 6))
+    with pytest.raises(InputError, match=r"slot 3 is not placed; write tile:chips for each of"):
+        Setup.parse("0:3,1:3", Game(3, 6))
     with pytest.raises(InputError, match="slot 1 is not placed"):
         Setup.parse("", Game(3, 6))
 
