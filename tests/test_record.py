@@ -201,10 +201,16 @@ def test_equal_stacks_and_forced_folds_leave_one_move():
         ('{"setups": ["0:1", "0:1"], "moves": "b1=0"} {}', "line 1: not JSON: Extra data"),
         ('[{"setups": ["0:1", "0:1"], "moves": "b1=0"},]', "line 1: not JSON"),
         ('{"setups": ["0:1", "0:1"]}', "line 1, game 1: moves"),
-        ('{"setups": ["0:1"], "moves": "b1=0"}', "line 1, game 1: setups: 1 given, and 2 are needed"),
+        (
+            '{"setups": ["0:1"], "moves": "b1=0"}',
+            "line 1, game 1: setups: 1 given, and 2 are needed",
+        ),
         ('[\n{"moves": "b1=0", "moves": ""}]', "line 2, game 1: 'moves' stands twice"),
         ('{"setups": ["0:1", 1], "moves": "b1=0"}', r"line 1, game 1: setups\.1"),
-        ('{"setups": ["0:1", "0:1"], "moves": "b1=0", "more": 1}', "line 1, game 1: more: not known here"),
+        (
+            '{"setups": ["0:1", "0:1"], "moves": "b1=0", "more": 1}',
+            "line 1, game 1: more: not known here",
+        ),
         ("[\n[]]", "line 2, game 1: an object is needed"),
         ('\n{"setups": ["0:1", "0:1"], "moves": "b1f"}', "line 2, game 1: move 1 'b1f'"),
         ("[" * 100_000, "not JSON"),

@@ -169,7 +169,7 @@ REFUSED = [
     ("latest", "", "w9999999999999", "facing 'w9999999999999'", "at most 5"),
     ("latest", "w3=9999999999999", "b1", "1 'w3=9999999999999'", "tiles are 0-3"),
     ("latest", "w٣F", "b1", "1 'w٣F'", "write colour"),
-    ("latest", "", "w３", "facing 'w３'", "such as w6"),
+    ("latest", "", "w\uff13", "facing 'w\uff13'", "such as w6"),
     ("latest", "w3f", "b", "1 'w3f'", "the opponent cannot have folded"),
     ("free", "w2=1 b4=2@1-1", "b1", "2 'b4=2@1-1'", "later slots are 3-4"),
     ("free", "w2=1 b4=2@5-1", "b1", "2 'b4=2@5-1'", "later slots are 3-4"),

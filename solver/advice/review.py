@@ -3,8 +3,9 @@
 Each decision is put to :func:`solver.advice.query` as the player saw it, so its values and its
 posterior are those of advice then.  Its loss is the value of the better action less that of the
 one taken.  Where values are sampled, the better of two close ones is partly luck, and losses are a
-little high; ``loss_ci95`` tells how far.  Where players may choose how to pay, each way to pay is an
-action of its own, and so the better action may be to pay otherwise.  :mod:`solver.advice.rank` ranks the setups.
+little high; ``loss_ci95`` tells how far.  Where players may choose how to pay, each way to pay is
+an action of its own, and so the better action may be to pay otherwise.  :mod:`solver.advice.rank`
+ranks the setups.
 """
 
 from __future__ import annotations
