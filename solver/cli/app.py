@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import typer
+from typer.core import TyperCommand
 
 from solver.cli import advising, environments, estimating, judging, reviewing, solving, tables
 from solver.cli.common import compile_notice
@@ -16,7 +19,34 @@ __all__ = ["app", "main"]
 _TYPER_INTERRUPTED = 130
 """What newer versions of Typer return for Ctrl-C, where older ones raise ``Abort``."""
 
-app = typer.Typer(
+_MAY_BE_EMPTY = {"history", "partial"}
+"""Options for which an empty text says something: nothing played, nothing placed yet."""
+
+
+class _Command(TyperCommand):
+    """A command that refuses empty texts by name: as a path, one would be the current folder."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Check the texts as typed, then read them."""
+        typed, _, _ = self.make_parser(ctx).parse_args(args=list(args))
+        for param in self.params:
+            value = typed.get(param.name)
+            if isinstance(value, str) and not value.strip() and param.name not in _MAY_BE_EMPTY:
+                name = param.opts[0] if param.param_type_name == "option" else param.name.upper()
+                hint = "" if param.required else "; name something, or leave it out"
+                raise InputError(f"{name} is empty{hint}")
+        return super().parse_args(ctx, args)
+
+
+class _App(typer.Typer):
+    """Makes every command a :class:`_Command`."""
+
+    def command(self, *args: Any, **settings: Any) -> Callable[[Callable[..., Any]], Any]:
+        """Register a command."""
+        return super().command(*args, **{"cls": _Command, **settings})
+
+
+app = _App(
     name="blackwhite",
     help="Strategies, best responses and exploitability for Betting Black and White.",
     no_args_is_help=True,
@@ -40,6 +70,7 @@ def main() -> None:
     try:
         with compile_notice(quiet=quiet):
             code = app(standalone_mode=False)
+            sys.stdout.flush()  # here, where an error of it is one line
         if code == _TYPER_INTERRUPTED:
             raise KeyboardInterrupt
     except InputError as error:
