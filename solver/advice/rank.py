@@ -191,8 +191,8 @@ def rank_setup(field: Field, setup: Setup) -> Standing:
             f"{len(field.luck):,} opponents each, both decide as the table does"
         )
     margin = same_margin(field.game)
-    share_worse = float(field.weights[field.values < value - margin].sum())
-    share_better = float(field.weights[field.values > value + margin].sum())
+    share_worse = _share(field.weights[field.values < value - margin])
+    share_better = _share(field.weights[field.values > value + margin])
     if field.holdings is None:
         share_ci95 = _share_interval(share_worse, len(field.values))
     return Standing(
@@ -205,6 +205,11 @@ def rank_setup(field: Field, setup: Setup) -> Standing:
         table_probability=float(setup_prob(strategy, tiles[0], chips[0])),
         method=method,
     )
+
+
+def _share(weights: NDArray[np.float64]) -> float:
+    """Return the sum of probabilities, without what rounding left of a whole."""
+    return round(math.fsum(weights), 12)
 
 
 def _share_interval(share: float, num: int) -> tuple[float, float]:

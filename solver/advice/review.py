@@ -137,7 +137,8 @@ class PlayerSum:
     loss, mean_loss : float
         Sum of the losses, and the same a game.
     mean_loss_ci95 : tuple of float or None
-        95% confidence interval of ``mean_loss`` over games like these (Student's t); None for one.
+        95% confidence interval of ``mean_loss`` over games like these (Student's t), without its
+        part below 0, where no loss is; None for one.
     """
 
     player: int
@@ -272,10 +273,16 @@ def summarise(reviews: Iterable[GameReview], *, players: Sequence[int] = (1, 2))
         own = [decision for _, decision in every if decision.player == player]
         losses = np.array([review.losses[player] for review in reviews])
         mean = float(losses.mean()) if len(losses) else 0.0
-        interval = mean_interval(losses) if len(losses) > 1 else None
+        interval = _loss_interval(losses) if len(losses) > 1 else None
         num_mistakes = sum(decision.player == player for _, decision in mistakes)
         sums.append(PlayerSum(player, len(own), num_mistakes, float(losses.sum()), mean, interval))
     return Summary(len(reviews), len(every), tuple(sums), tuple(mistakes[:NUM_WORST]))
+
+
+def _loss_interval(losses: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the 95% interval of a mean loss, cut off at 0."""
+    low, high = mean_interval(losses)
+    return max(low, 0.0), high
 
 
 def _taken(record: Record, choice: Choice) -> Taken:
