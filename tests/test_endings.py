@@ -193,7 +193,7 @@ def test_ending_that_is_too_large_is_left_to_the_table(monkeypatch):
     situation = parse_situation(game, me="0:1,2:4,1:1", facing="w3")
     assert resolve_decision(keyed(game), situation, game) == (
         None,
-        "ending not re-solved: too many slots left",
+        "ending not re-solved: its tree is too large",
     )
 
 
@@ -220,6 +220,9 @@ def test_exact_tables_and_slots_without_a_choice_are_not_resolved():
     exact = strategy_of(solve_exact(game, target=0.05))
     choice = parse_situation(game, me="0:1,2:4,1:1", facing="w3")
     assert resolve_decision(exact, choice, game) == (None, "")
+    decided = parse_situation(game, me="2:2,1:3,0:1", history="b2=0 w1f", facing="b3")
+    note = "ending not re-solved: the game is decided already"
+    assert resolve_decision(keyed(game), decided, game) == (None, note)
     equal = parse_situation(game, me="0:1,2:4,1:1", facing="w1")
     assert resolve_decision(keyed(game), equal, game) == (None, "")
 

@@ -150,9 +150,10 @@ def resolve_decision(
         strategy.decision_kind == EXACT
         or game.num_tiles - slot > MOST_SLOTS
         or classify(board, slot) != (CHOICE, 0)
-        or (game.is_win and is_decided(*winnings, game.num_chips))
     ):
         return None, ""
+    if game.is_win and is_decided(*winnings, game.num_chips):
+        return None, "ending not re-solved: the game is decided already"
     is_too_large = True
     for root in _roots(strategy, situation, game):
         is_too_large = False
@@ -181,7 +182,7 @@ def resolve_decision(
             iterations=found.iterations,
         )
         return decision, f"ending re-solved from slot {decision.from_slot}"
-    why = "too many slots left" if is_too_large else "not solved sharply enough to be safe"
+    why = "its tree is too large" if is_too_large else "not solved sharply enough to be safe"
     return None, f"ending not re-solved: {why}"
 
 
