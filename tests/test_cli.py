@@ -382,7 +382,7 @@ def test_query_counts_setups_seen_of_the_opponent(home):
     probs = []
     for prior in ("1e6", "20", "1"):
         data = answer(home, *QUERY, "--opponent", "seen.txt", "--prior", prior)
-        assert data["observed"]["setups"] == 4
+        assert data["observed"]["sightings"] == 4
         assert data["observed"]["prior"] == float(prior)
         probs.append(data["opponent_tile"]["2"])
     assert probs[0] == pytest.approx(alone, abs=1e-4)
@@ -391,7 +391,7 @@ def test_query_counts_setups_seen_of_the_opponent(home):
     assert default["observed"]["prior"] == 20
     (home / "[b]seen.txt").write_text((home / "seen.txt").read_text())
     text = run_in(home, *QUERY, "--opponent", "[b]seen.txt")[1]
-    assert "one of 4 setups in [b]seen.txt (prior 20)" in text
+    assert "places a setup seen in [b]seen.txt (4 sightings, prior 20)" in text
 
 
 def test_setups_drawn_for_a_half_placed_board_complete_it(home):

@@ -107,8 +107,9 @@ class Advice:
     opponent : str
         Name of the opponent that was assumed; ``table`` for the strategy itself.
     observed : dict of str to float or None
-        Where setups seen before count: ``setups``, how many; ``prior``, how many the strategy
-        counts for; and ``probability``, how likely the opponent's setup now is one of them.
+        Where setups seen before count: ``sightings``, how many there were, one setup maybe often;
+        ``prior``, how many the strategy counts for; and ``probability``, how likely the
+        opponent's setup now is one of them.
     payments : Payments or None
         The ways to pay, where I may choose among them.
     resolved : ResolvedDecision or None

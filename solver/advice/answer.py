@@ -268,7 +268,7 @@ def _observed_json(observed: Observed | None, share: float) -> dict[str, float] 
     """Return what the answer says of observed setups."""
     if observed is None:
         return None
-    return {"setups": observed.total, "prior": observed.prior, "probability": share}
+    return {"sightings": round(observed.total), "prior": observed.prior, "probability": share}
 
 
 def _posterior_under(

@@ -180,8 +180,9 @@ def _assumed(data: dict[str, Any]) -> str:
     if seen is None:
         return "the opponent plays " + ("the table" if name == "table" else name)
     return (
-        f"the opponent plays the table, or places one of {seen['setups']:g} setups in {name} "
-        f"(prior {seen['prior']:g}): now one of those with {percent(seen['probability'])}"
+        f"the opponent plays the table, or places a setup seen in {name} "
+        f"({seen['sightings']:,} sightings, prior {seen['prior']:g}): "
+        f"now one of those with {percent(seen['probability'])}"
     )
 
 
