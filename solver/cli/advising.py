@@ -112,10 +112,9 @@ def _show_advice(console: Console, data: dict[str, Any]) -> None:
         grid = Grid("action", "pays", "value", "win", "draw", "loss", "table plays it")
         paying = data.get("payments")
         for row in data["actions"][:_MOST_SHOWN]:
-            pays = ", ".join(f"{k} {v}" for k, v in row["pulls"].items())
             grid.add_row(
                 row["action"],
-                pays + _is_default(row, paying) or "-",
+                _pays(row, paying),
                 _value_text(row),
                 percent(row["win"]),
                 percent(row["draw"]),
@@ -134,8 +133,9 @@ def _show_advice(console: Console, data: dict[str, Any]) -> None:
     if (safe := data.get("resolved")) is not None:
         console.print(
             f"safe play: match {percent(safe['match'])}, fold {percent(safe['fold'])} "
-            f"(rest of the game solved anew from slot {safe['from_slot']}: worth "
-            f"{safe['value']:+.3f} against the best answers, the table {safe['table_value']:+.3f})",
+            f"(slot {safe['from_slot']} to the end solved anew; if the opponent answers best, "
+            f"playing so is worth {safe['value']:+.3f} from slot {safe['from_slot']}, "
+            f"playing the table {safe['table_value']:+.3f})",
             markup=False,
         )
     console.print(f"assumed: {_assumed(data)}", markup=False)
@@ -150,11 +150,13 @@ def _value_text(row: dict[str, Any]) -> str:
     return text + " ({:+.3f} to {:+.3f})".format(*row["ci95"]) if "ci95" in row else text
 
 
-def _is_default(row: dict[str, Any], paying: dict[str, Any] | None) -> str:
-    """Return a mark for the default way to pay among several."""
-    if paying is None or row["action"] != "match" or row["pulls"] != paying["default"]:
-        return ""
-    return " (default)" if row["pulls"] else "winnings (default)"
+def _pays(row: dict[str, Any], paying: dict[str, Any] | None) -> str:
+    """Return what pays for an action, with a mark for the default way among several."""
+    if row["action"] != "match":
+        return "-"
+    pays = ", ".join(f"{slot} {chips}" for slot, chips in row["pulls"].items()) or "winnings"
+    is_default = paying is not None and row["pulls"] == paying["default"]
+    return pays + (" (default)" if is_default else "")
 
 
 def _show_payments(console: Console, data: dict[str, Any]) -> None:
