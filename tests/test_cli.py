@@ -730,6 +730,27 @@ def test_review_reads_json_and_prints_for_people(home, tmp_path):
     assert "line 2" not in out
 
 
+def test_byte_order_mark_is_left_out(home, tmp_path):
+    parts = {"me": "0:1,1:1,2:4", "history": "", "facing": "b4"}
+    lock = {"answers": [{"gap": 1, "match": 1}]}
+    for name, text in (
+        ("situation.json", json.dumps(parts)),
+        ("seen.json", '{"setups": [{"setup": "2:4,0:1,1:1"}]}'),
+        ("games.txt", GAMES),
+        ("games.json", '{"setups": ["0:3,2:2,1:1", "2:3,1:2,0:1"], "moves": "b3=2 w2=1 b1=0"}'),
+        ("lock.json", json.dumps(lock)),
+    ):
+        (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + text.encode())
+    situation, seen = (str(tmp_path / name) for name in ("situation.json", "seen.json"))
+    found = answer(home, *QUERY[:2], "--situation", situation, "--opponent", seen)
+    assert found["actions"] == answer(home, *QUERY, "--opponent", seen)["actions"]
+    for name, num_games in (("games.txt", 2), ("games.json", 1)):
+        data = answer(home, "review", str(tmp_path / name), "results/local/3x6")
+        assert len(data["games"]) == num_games
+    bound = ("--lock", str(tmp_path / "lock.json"), "--out", str(tmp_path / "bound"))
+    assert answer(tmp_path, "solve", "3x6", "--iterations", "5", *bound)["lock"]["seat"] == 0
+
+
 def test_review_prices_payments_when_told_how_players_could_pay(home, tmp_path):
     (tmp_path / "paid.txt").write_text("0:1,1:2,2:3 1:2,0:1,2:3 w2=1@2-1 b1=0 b3=2\n")
     ask = ["review", str(tmp_path / "paid.txt"), "results/local/3x6", "--quiet"]

@@ -162,13 +162,15 @@ def show_lock_cost(console: Console, cost: dict[str, Any]) -> None:
 
 
 def read_text(path: str, what: str) -> str:
-    """Return the text of a file, or of standard input for ``-``."""
-    if path == "-":
-        return sys.stdin.read()
+    """Return the text of a file, or of standard input for ``-``.
+
+    Editors of Windows begin files with a byte order mark, which is left out.
+    """
     try:
-        return Path(path).read_text(encoding="utf-8")
+        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise InputError(f"{what} {path}: not a text file") from None
+        raise InputError(f"{what} {path}: not a text file, of UTF-8") from None
+    return text.removeprefix("\ufeff")
 
 
 def command_line() -> str:
