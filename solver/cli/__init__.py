@@ -3,7 +3,8 @@
 Each module holds the commands of one kind; :mod:`solver.cli.app` joins them, and
 :mod:`solver.cli.common` has what they share.  Heavy imports stand inside the commands, so that
 ``--help`` and a typing error answer at once, and what all commands need is imported by
-:func:`main`, so that Ctrl-C ends the program in one line then too.
+:func:`main`, so that Ctrl-C ends the program in one line then too.  Only Python's own start cannot
+be guarded, and what comes before this module: :mod:`solver` itself, which imports next to nothing.
 """
 
 from __future__ import annotations
@@ -25,9 +26,15 @@ def main() -> None:
         before = signal.signal(signal.SIGINT, _leave)
     from solver.cli import app
 
-    if before is not None:
-        signal.signal(signal.SIGINT, before)
-    app.main()
+    try:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+        app.main()
+    except KeyboardInterrupt:
+        _leave()
+    finally:
+        # All is written: what the interpreter still tidies up is not worth a traceback.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _leave(*_: object) -> None:
