@@ -103,9 +103,7 @@ def read_form(form: type[Form], text: str) -> Form:
     except InputError:
         raise
     except (ValueError, RecursionError):  # a number of thousands of digits, or a deep nest
-        raise InputError(
-            "not JSON that can be read: numbers too long or too deeply nested"
-        ) from None
+        raise InputError("not JSON that can be read: too long a number, or too deep") from None
     return fill_form(form, data)
 
 

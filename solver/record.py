@@ -206,7 +206,7 @@ def parse_records(game: Game, text: str) -> list[Entry]:
         except InputError as error:
             raise InputError(f"line {line}: {error}") from None
     if not entries:
-        raise InputError("record: no games; write one a line: two setups, then a move a slot")
+        raise InputError("no games; write one a line: two setups, then a move a slot")
     return entries
 
 
@@ -228,7 +228,7 @@ def _parse_json(game: Game, text: str) -> list[Entry]:
             raise InputError(f"line {line}, game {number}: {error}") from None
         entries.append(Entry(line, record))
     if not entries:
-        raise InputError("record: no games; the list is empty")
+        raise InputError("no games; the list is empty")
     return entries
 
 

@@ -258,6 +258,16 @@ def test_summary_adds_games_up():
     assert len(summary.worst) == 10
     assert all((line, d) in decisions for line, d in summary.worst)
     assert summarise(games[:1]).players[0].mean_loss_ci95 is None
+    two = sorted(games, key=lambda game: game.losses[1])[:: len(games) - 1]
+    low, high = summarise(two).players[0].mean_loss_ci95
+    assert low == 0.0 < high  # Student's t alone would go below
+
+
+def test_shares_of_all_setups_add_up_to_one(monkeypatch):
+    monkeypatch.setattr(rank, "MAX_PAIRS", 0)
+    field = new_field(make_bot("bot:random", THREE), THREE)._replace(values=np.ones(100))
+    standing = rank_setup(field, Setup((0, 1, 2), (1, 1, 4)))
+    assert (standing.share_worse, standing.share_better) == (0.0, 1.0)
 
 
 def pulled_by(record, slot, player):
@@ -301,9 +311,9 @@ def test_payment_that_was_made_is_valued_however_many_there_are(monkeypatch):
     for _ in range(6):
         record, _, choices = random_record(game, rng)
         found = review_game(strategy, Entry(1, record), game, field, samples=500)
-        for choice, decision in zip(choices, found.decisions, strict=True):
-            if choice.action == MATCH:
-                assert decision.pulls == pulled_by(record, *choice[:2])
+        for (slot, player, action), decision in zip(choices, found.decisions, strict=True):
+            if action == MATCH:
+                assert decision.pulls == pulled_by(record, slot, player)
                 num_many += decision.advice.payments.ways > decision.advice.payments.valued
             if decision.loss_ci95 is not None:
                 low, high = decision.loss_ci95

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -40,6 +41,44 @@ def test_interrupt_while_modules_load_ends_in_one_line(name):
     done = run(INTERRUPT_AT.format(name=name))
     assert done.stderr == "blackwhite: interrupted; nothing was written\n"
     assert (done.returncode, done.stdout) == (2, "")
+
+
+INTERRUPT_AFTERWARDS = """
+import atexit, os, signal, sys
+import solver.cli
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
+sys.argv = ["blackwhite", "estimate", "3x6", "--json", "--quiet"]
+solver.cli.main()
+"""
+
+
+def test_interrupt_after_the_output_leaves_no_traceback():
+    done = run(INTERRUPT_AFTERWARDS)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["game"] == "3x6"
+
+
+WRONG_INPUT = """
+import sys
+import numba.core.event
+import solver.cli.app, solver.rules, solver.situation
+
+read = solver.situation.parse_situation
+def compiling(*args, **options):
+    with numba.core.event.trigger_event("numba:compile"):
+        return read(*args, **options)
+solver.situation.parse_situation = compiling
+sys.argv = ["blackwhite", "query", "bot:random", "--game", "3x6", *"{}".split()]
+solver.cli.app.main()
+"""
+
+
+def test_wrong_input_gets_one_line_though_something_is_compiled():
+    done = run(WRONG_INPUT.format("--me 0:1,1:1,2:4 --facing g4"))
+    assert done.returncode == 2
+    assert done.stderr == "blackwhite: facing 'g4': write colour and chips, such as w6\n"
 
 
 def test_command_starts_without_what_only_some_commands_need():

@@ -19,6 +19,7 @@ from solver.cli.common import (
     paying_by,
     percent,
     read_text,
+    reading,
 )
 from solver.cli.opponents import open_opponent
 from solver.rules import InputError
@@ -81,17 +82,19 @@ def query(
     from solver.advice import query as ask
     from solver.situation import parse_situation, parse_situation_json
 
-    player = open_player(table, game=game, objective=objective)
-    against = open_opponent(opponent, player, prior=prior)
-    rules = paying_by(player, pulls)
-    if situation is not None:
-        if me is not None or facing is not None or history:
-            raise InputError("--situation: it stands instead of --me, --history and --facing")
-        where = parse_situation_json(rules, read_text(situation, "--situation"))
-    elif me is None or facing is None:
-        raise InputError("a situation needs --me and --facing (and --history from slot 2 on)")
-    else:
-        where = parse_situation(rules, me=me, history=history, facing=facing)
+    with reading():
+        player = open_player(table, game=game, objective=objective)
+        rules = paying_by(player, pulls)
+        if situation is not None:
+            if me is not None or facing is not None or history:
+                raise InputError("--situation: it stands instead of --me, --history and --facing")
+            text = read_text(situation, "--situation")
+            where = parse_situation_json(rules, text, name=f"--situation {situation}")
+        elif me is None or facing is None:
+            raise InputError("a situation needs --me and --facing (and --history from slot 2 on)")
+        else:
+            where = parse_situation(rules, me=me, history=history, facing=facing)
+        against = open_opponent(opponent, player, prior=prior)
     advice = ask(
         player.strategy,
         where,
@@ -204,8 +207,10 @@ def setup(
 ) -> None:
     """Draw setups to place from a strategy."""
     from solver.completion import draw_setups
+    from solver.setups import PartialSetup
 
     player = open_player(table, game=game, objective=objective)
+    PartialSetup.parse(partial or "", player.game)  # before anything is compiled
     drawn = draw_setups(player.strategy, player.game, partial=partial or "", count=n, seed=seed)
     data = {
         "game": player.game.name,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from solver.cli.common import command_line, read_text
+from solver.cli.common import command_line, read_text, reading
 from solver.rules import Game, InputError
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def lock_of(file: Path | None, rules: Game, start: Start | None) -> Lock | None:
     had = None if start is None else start.manifest.lock
     if file is None:
         return None if had is None else check_lock(had, rules, name="the lock in manifest.json")
-    lock = parse_lock(read_text(str(file), "--lock"), rules, name=f"--lock {file}")
+    with reading():
+        lock = parse_lock(read_text(str(file), "--lock"), rules, name=f"--lock {file}")
     if start is not None and (had is None or had.digest != lock.text.digest):
         made = "without a lock" if had is None else "with another lock"
         raise InputError(f"--lock {file}: the table in {start.place} was made {made}")

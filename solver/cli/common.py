@@ -44,6 +44,7 @@ __all__ = [
     "percent",
     "read_game",
     "read_text",
+    "reading",
     "show_lock_cost",
     "watch",
 ]
@@ -104,7 +105,8 @@ def default_table() -> Path:
             if (base / name / "manifest.json").is_file():
                 return base / name
     raise InputError(
-        f"no table named, and none at {names[0]} or {names[1]}; make one with `blackwhite solve`"
+        f"no table named, and none at {names[0]} or {names[1]} (here, beside the program, or "
+        "installed with it); make one with `blackwhite solve`"
     )
 
 
@@ -268,20 +270,35 @@ def watch(
         signal.signal(signal.SIGINT, before)
 
 
+_is_reading = False
+"""Whether input is being read, of which wrong parts get one line and no other."""
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Keep :func:`compile_notice` silent while input is read, which takes a few functions only."""
+    global _is_reading
+    _is_reading = True
+    try:
+        yield
+    finally:
+        _is_reading = False
+
+
 @contextmanager
 def compile_notice(*, quiet: bool) -> Iterator[None]:
-    """Tell the user once if Numba has to compile, which it does on the first run only."""
+    """Tell the user, at most once, if Numba has to compile: where nothing compiled was kept yet."""
     from numba.core import event
 
     class Notice(event.Listener):
         told = quiet
 
         def on_start(self, event: object) -> None:
-            if not self.told:
+            if not (self.told or _is_reading):
                 self.told = True
                 sys.stderr.write(
-                    "First run on this machine: compiling the solver once, "
-                    "which can take a minute or two ...\n"
+                    "Compiling for the first time (once for each kind of work), "
+                    "from seconds to a minute or two ...\n"
                 )
                 sys.stderr.flush()
 

@@ -20,8 +20,10 @@ from solver.cli.common import (
     paying_by,
     percent,
     read_text,
+    reading,
     watch,
 )
+from solver.rules import InputError
 
 __all__ = ["register"]
 
@@ -63,9 +65,19 @@ def review(
     from solver.advice.review import review_game, summarise
     from solver.record import parse_records
 
-    found = open_player(table, game=game, objective=objective)
-    rules = paying_by(found, pulls)
-    entries = parse_records(rules, read_text(record, "record"))
+    with reading():
+        found = open_player(table, game=game, objective=objective)
+        if found.game.pulls != "latest":
+            raise InputError(
+                f"{found.name}: a table of pulls={found.game.pulls}; games are reviewed by tables "
+                "of latest, with --pulls for how the players could pay"
+            )
+        rules = paying_by(found, pulls)
+        text = read_text(record, "record")
+        try:
+            entries = parse_records(rules, text)
+        except InputError as error:
+            raise InputError(f"record {record}: {error}") from None
     players = (1, 2) if player is None else (player,)
     field = new_field(found.strategy, found.game, seed=seed)
     visits = None if found.table is None else found.table.visits
