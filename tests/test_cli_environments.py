@@ -81,7 +81,7 @@ BAD = [
     (["red-and-black", "--out", "mine/notes.txt"], "notes.txt: not a folder"),
     (["red-and-black", "--out", "mine/notes.txt/x"], "notes.txt is not a writable folder"),
     (["red-and-black", "--out", "."], "the current folder"),
-    (["red-and-black", "--out", ""], "the current folder"),
+    (["red-and-black", "--out", ""], "--out is empty"),
     (["put-and-take", "--players", "9"], "players 9: 2 to 8"),
     (["put-and-take", "--scale", "up"], "scale 'up': allowed are doubling, easy_go"),
     (["put-and-take", "--ante", "-1"], "ante -1"),

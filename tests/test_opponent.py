@@ -311,7 +311,7 @@ def test_observed_setups_answer_when_the_table_never_sets_up_so():
     advice = query(strategy, situation, game, opponent=Opponent("seen", strategy, seen))
     assert advice.known
     assert advice.opponent_tile == {0: 1.0, 2: 0.0}
-    assert advice.observed == {"setups": 2.0, "prior": 20.0, "probability": 1.0}
+    assert advice.observed == {"sightings": 2, "prior": 20.0, "probability": 1.0}
 
 
 def test_query_refuses_an_opponent_of_another_game():
