@@ -407,6 +407,7 @@ def test_fine_keys_have_rows_once_they_are_known():
     found = solve_sampled(Game(4, 8), iterations=4096, seed=1, options=SMALL)
     assert (np.diff(found.fine_keys) > 0).all()
     assert found.fine_visits.min() >= KNOWN
+    assert set(found.fine_visits.tolist()) <= {d << e for d in (2, 3) for e in range(40)}
     keys, _, shown = split_keys(found.fine_keys)
     assert (shown < 0).any()
     assert (shown >= 0).any()
