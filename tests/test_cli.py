@@ -319,6 +319,9 @@ def test_resumed_solve_equals_an_uninterrupted_one(home, tmp_path, method):
     assert first.manifest.iterations == second.manifest.iterations == 8192
     assert first.setup.equals(second.setup)
     assert first.decisions.equals(second.decisions)
+    began, went_on = second.manifest.command.split(" && ")
+    assert "--iterations 4096" in began
+    assert f"--resume {twice} --iterations 8192" in went_on
 
 
 def test_same_seed_gives_the_same_table_on_one_thread_and_two(home, tmp_path):

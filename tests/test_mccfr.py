@@ -334,7 +334,7 @@ def test_an_epoch_forgets_regrets_weights_and_plans_but_neither_keys_nor_average
 
 
 def test_replies_win_by_the_judge_and_stay_among_the_plans():
-    game = Game(4, 8)
+    game = Game(4, 6)
     options = SamplingOptions(batch=256, epoch=2048, plans=60, climbs=2)
     solver = SampledSolver(game, seed=4, options=options)
     solver.run(2048)
@@ -359,7 +359,12 @@ def test_replies_win_by_the_judge_and_stay_among_the_plans():
         values.append(evaluate(alone, strategy, game).value)
     assert np.mean(values) > 0.03
     assert np.max(values) > 0.1
-    solver.run(2048 + 256)  # forgets once more
+    iterations, best, mean = solver.rounds[0]
+    assert iterations == 2048
+    assert mean == pytest.approx(np.mean(values), abs=0.03)  # these of 5,000 games each
+    assert best == pytest.approx(np.max(values), abs=0.03)
+    solver.run(2048 + 256)  # forgets twice more
+    assert solver.rounds[:, 0].tolist() == [2048, 2048, 4096]
     np.testing.assert_array_equal(solver._replies.chips[: len(chips)], chips)
     assert (solver._plans.chips[-len(solver._replies.chips) :][: len(chips)] == chips).all()
 

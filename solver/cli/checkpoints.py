@@ -95,6 +95,8 @@ class Keeper:
 
     Attributes
     ----------
+    command : str
+        All commands of this solve so far, for the manifest.
     other : Path or None
         Another interrupted solve that is still kept at this one's place.
     has_written : bool
@@ -107,6 +109,7 @@ class Keeper:
         self.folder = folder
         self.game = game
         self.seconds_before = start.manifest.seconds if start else 0.0
+        self.command = " && ".join([*([start.manifest.command] if start else []), command_line()])
         self.has_written = False
         self._quiet = quiet
         self.other = unfinished_at(folder.absolute())
@@ -148,7 +151,7 @@ class Keeper:
             iterations=0,
             seconds=0.0,
             abstraction=None,
-            command=command_line(),
+            command=self.command,
             **facts,
         )
 

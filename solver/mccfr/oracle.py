@@ -106,8 +106,8 @@ def find_replies(
     climbs: int,
     seed: Sequence[int],
     run_all: Callable[[Sequence[Callable[[], None]]], object],
-) -> list[Plan]:
-    """Return plans that win against the average strategy and are not among the known ones.
+) -> tuple[list[Plan], NDArray[np.float64]]:
+    """Return ``(plans, values)``: those that win and are not known yet, and what all that win earn.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def find_replies(
     run_all : callable
         Runs tasks, perhaps side by side.
     """
-    found: list[list[Plan]] = [[] for _ in range(climbs)]
+    found: list[list[tuple[Plan, float]]] = [[] for _ in range(climbs)]
 
     def climb(number: int) -> None:
         start = known[-_RECENT:][number::climbs]
@@ -132,17 +132,19 @@ def find_replies(
     run_all([lambda number=number: climb(number) for number in range(climbs)])  # type: ignore[misc]
     seen = {_name(plan) for plan in known}
     fresh = []
-    for plan in (plan for plans in found for plan in plans):
+    values = []
+    for plan, value in (pair for pairs in found for pair in pairs):
+        values.append(value)
         if _name(plan) not in seen:
             seen.add(_name(plan))
             fresh.append(plan)
-    return fresh
+    return fresh, np.array(values)
 
 
 def _climb(
     game: Game, average: Frozen, known: Sequence[Plan], number: int, seed: list[int]
-) -> list[Plan]:
-    """Return the best plans of one climb and their wider forms, those that win."""
+) -> list[tuple[Plan, float]]:
+    """Return the best plans of one climb and their wider forms, those that win, with values."""
     rng = np.random.default_rng(seed)
     form = _FORM_OF_CLIMB[number % len(_FORM_OF_CLIMB)]
     shape = _FORMS[form]
@@ -165,8 +167,8 @@ def _climb(
     replies = kept[:_FOUND]
     for wider in _FORMS[form + 1 :]:
         replies += [wider(chips, turns, rng) for chips, turns in kept[:_FOUND]]
-    wins = values(replies, _FINAL_GAMES) > _WINS
-    return [plan for plan, is_won in zip(replies, wins, strict=True) if is_won]
+    final = values(replies, _FINAL_GAMES)
+    return [(plan, value) for plan, value in zip(replies, final, strict=True) if value > _WINS]
 
 
 class _Values:

@@ -149,6 +149,9 @@ class SampledSolution:
     fine_keys, fine_match, fine_visits : ndarray of int64, float64 and int64, shape (fine keys,)
         The fine and shown keys that answer for themselves, in increasing order; visits are rounded
         down to two leading binary digits.
+    rounds : ndarray of float64, shape (rounds, 3)
+        Of each search for replies: the iterations before it, and the best and the mean value of
+        the plans that won.
     abstraction : dict
         ``version`` and parameters of the abstraction.
     options : SamplingOptions
@@ -168,6 +171,7 @@ class SampledSolution:
     fine_keys: NDArray[np.int64]
     fine_match: NDArray[np.float64]
     fine_visits: NDArray[np.int64]
+    rounds: NDArray[np.float64]
     abstraction: dict[str, Any]
     options: SamplingOptions
     state: dict[str, NDArray[Any]] = field(repr=False)
@@ -228,6 +232,7 @@ class SampledSolver:
         self._decisions = new_decisions(num_keys(n), places)
         nothing = np.zeros((0, n), np.int64)
         self._replies = Replies(nothing, nothing)
+        self._rounds = np.zeros((0, 3))
         self._past = Past(nothing, nothing, np.zeros(0))
         self._plans = first_population(game, self.options, self._replies, self._rng(NUM_CHUNKS))
         self._scouts = first_scouts(game, self.options, self._rng(NUM_CHUNKS + 1))
@@ -387,7 +392,9 @@ class SampledSolver:
         )
         known = list(zip(*self._replies, strict=True))
         seed = [self.seed, self.batches]
-        found = find_replies(self.game, average, known, self.options.climbs, seed, run_all)
+        found, values = find_replies(self.game, average, known, self.options.climbs, seed, run_all)
+        best, mean = (values.max(), values.mean()) if len(values) else (0.0, 0.0)
+        self._rounds = np.vstack([self._rounds, [self.iterations, best, mean]])
         if found:
             chips, turns = (np.array(column) for column in zip(*found, strict=True))
             self._replies = Replies(
@@ -429,6 +436,7 @@ class SampledSolver:
             state[f"past_{name}"] = getattr(self._past, name).copy()
         for name in Replies._fields:
             state[f"reply_{name}"] = getattr(self._replies, name).copy()
+        state["rounds"] = self._rounds.copy()
         places = np.flatnonzero(self._decisions.fine_keys != EMPTY)
         state["fine_keys"] = self._decisions.fine_keys[places]
         for name in Answers._fields:
@@ -458,6 +466,7 @@ class SampledSolver:
         grown |= {"fine_keys": self._decisions.fine_keys}
         grown |= {f"past_{name}": getattr(self._past, name) for name in Past._fields}
         grown |= {f"reply_{name}": getattr(self._replies, name) for name in Replies._fields}
+        grown |= {"rounds": self._rounds}
         rows = {name.partition("_")[0]: len(state.get(name, ())) for name in grown}
         wanted = {name: (target.shape, target.dtype) for name, target in targets.items()}
         for name, target in grown.items():
@@ -482,6 +491,7 @@ class SampledSolver:
             getattr(fine, name)[places] = state[f"fine_{name}"]
         self._past = Past(*(state[f"past_{name}"].copy() for name in Past._fields))
         self._replies = Replies(*(state[f"reply_{name}"].copy() for name in Replies._fields))
+        self._rounds = state["rounds"].copy()
         self.batches, self.games, self.playouts, self.seed = batches, games, playouts, seed
         self._weights = float(state["weights"][0])
 
@@ -584,6 +594,11 @@ class SampledSolver:
         return ((1.0 - _SUPPORT) * model + _SUPPORT * uniform).astype(np.float32)
 
     @property
+    def rounds(self) -> NDArray[np.float64]:
+        """What the searches for replies found; see :class:`SampledSolution`."""
+        return self._rounds.copy()
+
+    @property
     def visits(self) -> NDArray[np.int64]:
         """How often each key was met; int64, shape (keys,)."""
         return self._decisions.coarse.record["visits"]
@@ -683,6 +698,7 @@ def solve_sampled(
         fine_keys=fine_keys,
         fine_match=fine_match,
         fine_visits=fine_visits,
+        rounds=solver.rounds,
         abstraction={
             "version": VERSION,
             "num_tiles": game.num_tiles,

@@ -45,7 +45,7 @@ from solver.places import EMPTY
 from solver.rules import Game, InputError
 from solver.setups import count_setups, list_setups
 from solver.strategy import Strategy, exact_strategy, num_columns
-from solver.table.manifest import Abstraction, LockFacts, Manifest, new_manifest
+from solver.table.manifest import Abstraction, LockFacts, Manifest, Round, new_manifest
 from solver.table.pay_columns import PREFIX, pay_columns, read_pay_columns
 from solver.table.row_keys import keys_of_rows
 
@@ -200,6 +200,7 @@ def sampled_table(
     seconds: float,
     seed: int,
     command: str,
+    rounds: NDArray[np.float64] | None = None,
     checkpoint: dict[str, NDArray] | None = None,
 ) -> Table:
     """Return the table of a sampled solution.
@@ -214,6 +215,8 @@ def sampled_table(
         How often the solver met each key; rows of keys never met are left out.
     fine_keys, fine_match, fine_visits : ndarray, shape (fine keys,)
         The same of fine and shown keys that answer for themselves.
+    rounds : ndarray, shape (rounds, 3), optional
+        Iterations, best and mean value of each search for replies.
     """
     offsets, size = row_offsets(game.num_tiles, game.num_chips)
     tiles_left, chips_left, tile, chips = _model_columns(offsets, size)
@@ -251,6 +254,10 @@ def sampled_table(
                     )
                 ),
             ),
+            rounds=[
+                Round(iterations=int(iterations), best=round(best, 4), mean=round(mean, 4))
+                for iterations, best, mean in (() if rounds is None else rounds)
+            ],
             command=command,
         ),
         setup=pl.DataFrame(

@@ -21,6 +21,7 @@ __all__ = [
     "GameFacts",
     "LockFacts",
     "Manifest",
+    "Round",
     "game_of",
     "new_manifest",
     "package_versions",
@@ -100,6 +101,18 @@ class LockFacts(LockText):
         return self
 
 
+class Round(_Part):
+    """A search for replies to a sampled strategy while it was solved.
+
+    ``best`` and ``mean`` are what the plans earned that won, with the strategy's own answers, after
+    so many iterations; 0 where none won.
+    """
+
+    iterations: int = Field(ge=0)
+    best: float
+    mean: float
+
+
 class FolderManifest(_Part):
     """What every table says of itself, whatever the game.
 
@@ -151,8 +164,8 @@ class Manifest(FolderManifest):
     """All that a table of Betting Black and White says of itself.
 
     ``iterations`` and ``seconds`` count from the start, over all resumed runs; ``options`` are the
-    settings of the sampling.  ``finished`` is False for a solve in progress, which has a checkpoint
-    and no Parquet files yet.
+    settings of the sampling, and ``rounds`` what was found against it on the way.  ``finished`` is
+    False for a solve in progress, which has a checkpoint and no Parquet files yet.
     """
 
     game_name = "betting-black-white"
@@ -163,6 +176,7 @@ class Manifest(FolderManifest):
     seed: int | None
     options: dict[str, float | int | bool] = {}
     abstraction: Abstraction | None
+    rounds: list[Round] = []
     lock: LockFacts | None = None
     finished: bool = True
 
