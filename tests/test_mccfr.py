@@ -552,6 +552,7 @@ def test_estimate_counts_what_the_solver_holds():
         *solver._plans,
         solver.average_model(),
         np.zeros(row_offsets(6, 12)[1]),
+        np.zeros(len(decisions.fine_keys), np.float32),  # averages that replies are sought against
     ]
     arrays += [array for log in solver._logs for array in log]
     assert sum(array.nbytes for array in arrays) == pytest.approx(size, rel=0.1)

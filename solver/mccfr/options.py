@@ -150,8 +150,10 @@ def estimate_sampled(game: Game) -> tuple[int, int]:
     options = SamplingOptions()
     places = places_for(game)
     answer = RECORD.itemsize + 4
-    tables = keys * answer + places * (answer + 8 + SKETCH)
-    plans = plans_for(game, options) + scouts_for(game, options)
+    scouts = scouts_for(game, options)
+    averages = 4 * places if scouts else 0  # that climbs are against
+    tables = keys * answer + places * (answer + 8 + SKETCH) + averages
+    plans = plans_for(game, options) + scouts
     tables += plans * (2 * n + 6) * 8 + entries * (2 * 8 + 4)
     room = (options.tried + 1) * 2**n * 2 * NUM_CHUNKS
     logs = max(room, batch_for(game) * (options.tried + 1) * 32) * 12
