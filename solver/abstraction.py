@@ -56,7 +56,7 @@ __all__ = [
     "feature_sizes",
     "fine_key_of",
     "full_key_of",
-    "join_keys",
+    "join_key",
     "key_of",
     "key_of_full",
     "lead_step",
@@ -328,13 +328,13 @@ def split_keys(
     return fine >> _DETAIL_BITS, detail, shown
 
 
-def join_keys(
-    key: NDArray[np.int64], detail: NDArray[np.int64], shown: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the fine keys, or shown keys where ``shown`` is not -1; undoes :func:`split_keys`."""
-    is_shown = shown >= 0
-    fine = (key << _DETAIL_BITS) | np.where(is_shown, detail // (2 * _MOST_LEAD + 1), detail)
-    return np.where(is_shown, IS_SHOWN | (fine << _SHOWN_BITS) | shown, fine)
+@njit(cache=True, nogil=True)
+def join_key(key, detail, shown):
+    """Return a fine key, or a shown key where ``shown`` is not -1; undoes :func:`split_keys`."""
+    if shown < 0:
+        return (key << _DETAIL_BITS) | detail
+    fine = (key << _DETAIL_BITS) | (detail // (2 * _MOST_LEAD + 1))
+    return IS_SHOWN | (fine << _SHOWN_BITS) | shown
 
 
 def detail_sizes(num_tiles: int) -> tuple[int, ...]:

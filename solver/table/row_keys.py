@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import polars as pl
 from numba import njit
 from numpy.typing import NDArray
 
-from solver.abstraction import DETAILS, FEATURES, detail_sizes, feature_sizes, join_keys
+from solver.abstraction import DETAILS, FEATURES, detail_sizes, feature_sizes, join_key
 from solver.rules import InputError
 
 __all__ = ["keys_of_rows"]
 
 _OUT_OF_STEPS, _WRONG_SHOWN = -1, -2
 """What a row's key is where it cannot be read."""
+
+_THREADS, _ROWS = 2, 2**16
+"""Threads that read rows, and how many rows each takes at a time: few enough for the cache."""
 
 
 def keys_of_rows(
@@ -26,30 +31,35 @@ def keys_of_rows(
     InputError
         If a feature or detail is outside its steps.
     """
-    names = (*FEATURES, *DETAILS, "shown")
-    steps = np.stack([decisions[name].to_numpy() for name in names])
-    if steps.dtype != np.int16:
-        steps = steps.astype(np.int64)
-    keys, details = (np.empty(steps.shape[1], np.int64) for _ in range(2))
-    is_coarse = np.empty(steps.shape[1], np.bool_)
+    columns = [decisions[name].to_numpy() for name in (*FEATURES, *DETAILS, "shown")]
+    kind = np.result_type(np.int16, *columns)
+    keys = np.empty(decisions.height, np.int64)
+    is_coarse = np.empty(decisions.height, np.bool_)
     sizes = np.array(feature_sizes(num_tiles) + detail_sizes(num_tiles))
     lead = len(FEATURES) + DETAILS.index("exact_lead")
     slot = FEATURES.index("slot")
-    _pack_rows(steps, sizes, len(FEATURES), lead, slot, num_tiles, keys, details, is_coarse)
-    if (keys == _WRONG_SHOWN).any():
+
+    def read(first: int) -> None:
+        rows = slice(first, first + _ROWS)
+        steps = np.stack([column[rows] for column in columns]).astype(kind, copy=False)
+        read_rows(steps, sizes, len(FEATURES), lead, slot, num_tiles, keys[rows], is_coarse[rows])
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        list(pool.map(read, range(0, decisions.height, _ROWS)))
+    worst = keys.min(initial=0)
+    if worst == _WRONG_SHOWN:
         raise InputError("decisions.parquet: exact_lead or shown is outside its range")
-    if (keys == _OUT_OF_STEPS).any():
+    if worst == _OUT_OF_STEPS:
         raise InputError("decisions.parquet: a feature is outside its steps")
-    shown = steps[-1].astype(np.int64)
-    return np.where(is_coarse, keys, join_keys(keys, details, shown)), is_coarse
+    return keys, is_coarse
 
 
 @njit(cache=True, nogil=True)
-def _pack_rows(steps, sizes, num_features, lead, slot, num_tiles, keys, details, is_coarse):
-    """Fill the key and the detail of each row, and whether it has none, in place."""
+def read_rows(steps, sizes, num_features, lead, slot, num_tiles, keys, is_coarse):
+    """Fill the key of each row, and whether it is not a finer one, in place."""
     num_steps = sizes.shape[0]
     for row in range(steps.shape[1]):
-        shown = steps[num_steps, row]
+        shown = np.int64(steps[num_steps, row])
         is_plain = shown == -1
         for step in range(num_features, num_steps):
             is_plain = is_plain and steps[step, row] == -1
@@ -67,9 +77,11 @@ def _pack_rows(steps, sizes, num_features, lead, slot, num_tiles, keys, details,
             else:
                 detail = detail * sizes[step] + found
         if shown < -1 or shown >= 1 << num_tiles or (shown >= 0 and steps[lead, row] != -1):
-            key = np.int64(_WRONG_SHOWN)
+            keys[row] = _WRONG_SHOWN
         elif not is_inside:
-            key = np.int64(_OUT_OF_STEPS)
-        keys[row] = key
-        details[row] = detail
+            keys[row] = _OUT_OF_STEPS
+        elif is_plain:
+            keys[row] = key
+        else:
+            keys[row] = join_key(key, detail, shown)
         is_coarse[row] = is_plain
