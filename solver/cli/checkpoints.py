@@ -109,7 +109,8 @@ class Keeper:
         self.folder = folder
         self.game = game
         self.seconds_before = start.manifest.seconds if start else 0.0
-        self.command = " && ".join([*([start.manifest.command] if start else []), command_line()])
+        before = f"{start.manifest.command} && " if start else ""
+        self.command = before + command_line()
         self.has_written = False
         self._quiet = quiet
         self.other = unfinished_at(folder.absolute())

@@ -32,7 +32,7 @@ def keys_of_rows(
         If a feature or detail is outside its steps.
     """
     columns = [decisions[name].to_numpy() for name in (*FEATURES, *DETAILS, "shown")]
-    kind = np.result_type(np.int16, *columns)
+    kind = np.int16 if all(column.dtype == np.int16 for column in columns) else np.int64
     keys = np.empty(decisions.height, np.int64)
     is_coarse = np.empty(decisions.height, np.bool_)
     sizes = np.array(feature_sizes(num_tiles) + detail_sizes(num_tiles))
@@ -42,7 +42,7 @@ def keys_of_rows(
     def read(first: int) -> None:
         rows = slice(first, first + _ROWS)
         steps = np.stack([column[rows] for column in columns]).astype(kind, copy=False)
-        read_rows(steps, sizes, len(FEATURES), lead, slot, num_tiles, keys[rows], is_coarse[rows])
+        _read_rows(steps, sizes, len(FEATURES), lead, slot, num_tiles, keys[rows], is_coarse[rows])
 
     with ThreadPoolExecutor(_THREADS) as pool:
         list(pool.map(read, range(0, decisions.height, _ROWS)))
@@ -55,7 +55,7 @@ def keys_of_rows(
 
 
 @njit(cache=True, nogil=True)
-def read_rows(steps, sizes, num_features, lead, slot, num_tiles, keys, is_coarse):
+def _read_rows(steps, sizes, num_features, lead, slot, num_tiles, keys, is_coarse):
     """Fill the key of each row, and whether it is not a finer one, in place."""
     num_steps = sizes.shape[0]
     for row in range(steps.shape[1]):
