@@ -20,6 +20,7 @@ from solver import make_bot
 from solver.rules import Game
 from solver.setups import list_setups
 from solver.strategy import FROM_ENDING, make_strategy, match_prob, setup_prob
+from solver.table.manifest import Round
 
 BENCHMARKS = Path(__file__).parent / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
@@ -240,6 +241,19 @@ def test_bots_without_keys_can_be_counted():
     counts = new_counts(GAME)
     walk_pairs(strategy, strategy, *setups_of(strategy, GAME), counts, new_rows(3, 0))
     assert counts.shapes[..., 0].sum() == pytest.approx(1)
+
+
+def test_what_was_found_in_each_round_is_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    from full_game_figures import draw_rounds
+    from matplotlib import pyplot
+
+    rounds = [Round(iterations=10**6 * k, best=0.4 / k, mean=0.2 / k) for k in (1, 2, 3)]
+    draw_rounds(rounds, tmp_path / "rounds.svg")
+    best, mean = (line.get_xydata().tolist() for line in pyplot.gca().lines)
+    assert best == [[1.0, 0.4], [2.0, 0.2], [3.0, 0.4 / 3]]
+    assert mean == [[1.0, 0.2], [2.0, 0.1], [3.0, 0.2 / 3]]
+    assert (tmp_path / "rounds.svg").read_text().startswith("<?xml")
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ from typing import Annotated
 import numpy as np
 import typer
 from full_game_counts import Counts, new_counts
-from full_game_figures import draw_leads, draw_matches, draw_stacks
+from full_game_figures import draw_leads, draw_matches, draw_rounds, draw_stacks
 from full_game_play import (
     MEMORY,
     RULE,
@@ -239,6 +239,8 @@ def main(
     sections, figures = measure(read.strategy, read.game, (setups, games, pairs), seed, small)
     for section in sections:
         section.write(out)
+    if read.manifest.rounds:
+        figures["rounds"] = (draw_rounds, read.manifest.rounds)
     for name, (draw, *arguments) in figures.items():
         draw(*arguments, out / f"{name}.svg")
     shown = [each.markdown() for each in sections if not each.name.startswith("all-")]

@@ -9,7 +9,9 @@ import numpy as np
 from full_game_tables import GAPS, HEIGHTS, LEAST_SHARE, SHARES, range_label
 from numpy.typing import NDArray
 
-__all__ = ["draw_leads", "draw_matches", "draw_stacks"]
+from solver.table.manifest import Round
+
+__all__ = ["draw_leads", "draw_matches", "draw_rounds", "draw_stacks"]
 
 LEAST_GAMES = 200
 """Shares of fewer games are not drawn."""
@@ -93,4 +95,18 @@ def draw_leads(games: dict[str, NDArray[np.float64]], labels: list[str], file: P
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("games won")
     axes[0].legend()
+    _save(figure, file)
+
+
+def draw_rounds(rounds: list[Round], file: Path) -> None:
+    """Draw what the searches for replies during a solve found against its average strategy."""
+    figure, axis = _pyplot().subplots(figsize=(6, 3.5))
+    millions = [each.iterations / 1e6 for each in rounds]
+    axis.plot(millions, [each.best for each in rounds], "o-", label="best reply")
+    axis.plot(millions, [each.mean for each in rounds], "o-", label="mean of those that win")
+    axis.set_ylim(bottom=0)
+    axis.set_xlabel("iterations, millions")
+    axis.set_ylabel("earned against the table")
+    axis.grid(alpha=0.3)
+    axis.legend()
     _save(figure, file)
