@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from solver.abstraction import count_bits
 from solver.memoryless import nth_tile
 from solver.rules import Game, InputError
-from solver.setups import PartialSetup, Setup, complete_setup
+from solver.setups import OPEN, PartialSetup, Setup, complete_setup
 from solver.strategy import (
     BY_TILE,
     LISTED,
@@ -27,8 +27,6 @@ from solver.strategy import (
 )
 
 __all__ = ["DrawnSetups", "complete_from_strategy", "condition_model", "draw_setups"]
-
-_OPEN = -1
 
 
 @dataclass(frozen=True)
@@ -160,14 +158,14 @@ def _with_probabilities(strategy: Strategy, setups: list[Setup], *, known: bool)
 
 def _condition(strategy: Strategy, partial: PartialSetup) -> Strategy | None:
     """Return the strategy given the half-placed board; None if it never places such a board."""
-    tiles = np.array([_OPEN if t is None else t for t in partial.tiles], np.int64)
-    chips = np.array([_OPEN if c is None else c for c in partial.chips], np.int64)
+    tiles = np.array([OPEN if t is None else t for t in partial.tiles], np.int64)
+    chips = np.array([OPEN if c is None else c for c in partial.chips], np.int64)
     if strategy.setup_kind == MEMORYLESS:
         model, total = condition_model(strategy.model, strategy.offsets, tiles, chips)
         return strategy._replace(model=model) if total > 0 else None
     if strategy.setup_kind == LISTED:
-        fits = ((tiles == _OPEN) | (strategy.setup_tiles == tiles)).all(axis=1)
-        fits &= ((chips == _OPEN) | (strategy.setup_chips == chips)).all(axis=1)
+        fits = ((tiles == OPEN) | (strategy.setup_tiles == tiles)).all(axis=1)
+        fits &= ((chips == OPEN) | (strategy.setup_chips == chips)).all(axis=1)
         probs = np.diff(strategy.setup_cumulative, prepend=0.0)[fits]
         if not probs.sum() > 0:
             return None

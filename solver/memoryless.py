@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 __all__ = [
     "count_entries",
     "draw_memoryless",
+    "fitting_entries",
     "memoryless_prob",
     "nth_tile",
     "rank_of",
@@ -124,6 +125,57 @@ def memoryless_prob(model, offsets, tiles, chips):
         mask ^= 1 << tiles[slot]
         chips_left -= chips[slot]
     return prob
+
+
+@njit(cache=True, nogil=True)
+def fitting_entries(offsets, size, tiles, chips):
+    """Return which entries some setup comes through that completes a half-placed board.
+
+    An entry counts if the board allows it in its slot and what is left then can complete the rest
+    of the board, whatever came before.
+
+    Parameters
+    ----------
+    offsets, size
+        As :func:`row_offsets` returns them.
+    tiles, chips : ndarray of int64, shape (N,)
+        The board; -1 where it is open.
+
+    Returns
+    -------
+    ndarray of bool, shape (entries,)
+        Rows that no completion leads to may have none.
+    """
+    n = tiles.shape[0]
+    num_chips = offsets.shape[1] - 1
+    fits = np.zeros(size, np.bool_)
+    can_end = np.zeros((offsets.shape[0], num_chips + 1), np.bool_)
+    for mask in range(1, offsets.shape[0]):  # a set comes after all of its subsets
+        k = 0
+        for tile in range(n):
+            k += (mask >> tile) & 1
+        slot = n - k
+        if k == 1:
+            good_tile = tiles[slot] < 0 or mask == 1 << tiles[slot]
+            for left in range(1, num_chips + 1):
+                can_end[mask, left] = good_tile and (chips[slot] < 0 or chips[slot] == left)
+            continue
+        for left in range(k, num_chips + 1):
+            row = offsets[mask, left]
+            if row < 0:
+                continue
+            width = left - k + 1
+            for rank in range(k):
+                tile = nth_tile(mask, rank)
+                if tiles[slot] >= 0 and tiles[slot] != tile:
+                    continue
+                for stack in range(1, width + 1):
+                    if chips[slot] >= 0 and chips[slot] != stack:
+                        continue
+                    if can_end[mask ^ (1 << tile), left - stack]:
+                        fits[row + rank * width + stack - 1] = True
+                        can_end[mask, left] = True
+    return fits
 
 
 def row_starts(offsets: NDArray[np.int64]) -> NDArray[np.int64]:

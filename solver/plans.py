@@ -6,6 +6,9 @@ they stand in slots of their own, and the others fill what is open.  A plan with
 but its stacks; one whose tall stacks alone are pinned hides all but these; a plan with a turn for
 each tile is one setup.
 
+A plan *conforms* to a half-placed board if all setups drawn from it complete the board
+(:func:`conform`): what the board names is pinned, with its stack.
+
 What many plans place together is summed up as a memoryless setup model (:mod:`solver.memoryless`)
 by :func:`project_plans`.  The model forgets which plan a setup came from, and so hides it.
 """
@@ -17,11 +20,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from solver.rules import Game
-from solver.setups import list_setups
+from solver.setups import NOTHING_PLACED, Placed, list_completions
 
 __all__ = [
     "PINNED",
     "change_plan",
+    "conform",
+    "conform_plan",
     "draw_plan",
     "fixed_plan",
     "lay_plan",
@@ -67,6 +72,62 @@ def lay_plan(plan_chips, plan_turns, luck, tiles, chips):
             at += 1
     for slot in range(n):
         chips[slot] = plan_chips[tiles[slot]]
+
+
+@njit(cache=True, nogil=True)
+def conform_plan(plan_chips, plan_turns, placed_tiles, placed_chips, luck, rng, tiles, chips):
+    """Change a plan, in place, so that all setups drawn from it complete a board.
+
+    A named tile is pinned to its slot; who was pinned there gets its turn.  Where a stack alone is
+    placed, the tile is pinned that the plan lays there with ``luck``.  Other stacks make up for
+    what these gained or lost: chips go to random tiles, or come off random tall ones.  A plan that
+    conforms already, its tiles pinned, stays as it is.
+
+    Parameters
+    ----------
+    plan_chips, plan_turns : ndarray of int64, shape (N,)
+        The plan, by tile.
+    placed_tiles, placed_chips : ndarray of int64, shape (N,)
+        The board, ``OPEN`` where it is open.
+    luck : ndarray of float64, shape (N,)
+    rng : numpy.random.Generator
+    tiles, chips : ndarray of int64, shape (N,)
+        Room for a setup, overwritten.
+    """
+    n = plan_chips.shape[0]
+    is_bare = False
+    for slot in range(n):
+        tile = placed_tiles[slot]
+        if tile >= 0:
+            for other in range(n):
+                if plan_turns[other] == PINNED + slot:
+                    plan_turns[other] = plan_turns[tile]
+            plan_turns[tile] = PINNED + slot
+        elif placed_chips[slot] >= 0:
+            is_bare = True
+    if is_bare:
+        lay_plan(plan_chips, plan_turns, luck, tiles, chips)
+    fixed = 0  # tiles whose stacks are placed, as bits
+    missing = plan_chips.sum()
+    for slot in range(n):
+        if placed_chips[slot] < 0:
+            continue
+        tile = placed_tiles[slot]
+        if tile < 0:
+            tile = tiles[slot]
+            plan_turns[tile] = PINNED + slot
+        fixed |= 1 << tile
+        plan_chips[tile] = placed_chips[slot]
+    missing -= plan_chips.sum()
+    while missing != 0:
+        tile = int(rng.random() * n)
+        if (fixed >> tile) & 1 or (missing < 0 and plan_chips[tile] == 1):
+            continue
+        most = missing if missing > 0 else min(plan_chips[tile] - 1, -missing)
+        moved = most if rng.random() < 0.5 else 1 + int(rng.random() * most)
+        moved = moved if missing > 0 else -moved
+        plan_chips[tile] += moved
+        missing -= moved
 
 
 @njit(cache=True, nogil=True)
@@ -132,8 +193,35 @@ def _project_state(plan_chips, plan_turns, mask, offsets, reach, sums):
             entry += width
 
 
-def list_plans(game: Game) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return ``(chips, turns)``, shape (setups, N): a plan for each setup of a game.
+def conform(
+    chips: NDArray[np.int64],
+    turns: NDArray[np.int64],
+    placed: Placed,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return a plan like another that conforms to a board: itself if nothing is placed.
+
+    Examples
+    --------
+    >>> from solver.setups import PartialSetup
+    >>> placed = PartialSetup.parse("2:1,?,?", Game(3, 6)).placed
+    >>> plan = np.array([1, 1, 4]), np.array([0, 1, 2])
+    >>> [part.tolist() for part in conform(*plan, placed, np.random.default_rng(1))]
+    [[4, 1, 1], [0, 1, 64]]
+    """
+    if not placed:
+        return chips, turns
+    n = len(chips)
+    chips, turns = chips.copy(), turns.copy()
+    tiles, stacks = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    conform_plan(chips, turns, placed.tiles, placed.chips, rng.random(n), rng, tiles, stacks)
+    return chips, _numbered(turns)
+
+
+def list_plans(
+    game: Game, placed: Placed = NOTHING_PLACED
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return ``(chips, turns)``, shape (setups, N): a plan for each setup that completes a board.
 
     Examples
     --------
@@ -141,7 +229,7 @@ def list_plans(game: Game) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     >>> chips.tolist(), turns.tolist()
     ([[1, 2], [2, 1], [2, 1], [1, 2]], [[0, 1], [0, 1], [1, 0], [1, 0]])
     """
-    tiles, stacks = list_setups(game)
+    tiles, stacks = list_completions(game, placed)
     turns = np.argsort(tiles, axis=1)
     return np.take_along_axis(stacks, turns, axis=1), turns
 

@@ -12,6 +12,7 @@ import itertools
 import math
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -20,20 +21,28 @@ from numpy.typing import NDArray
 from solver.rules import Game, InputError
 
 __all__ = [
+    "NOTHING_PLACED",
+    "OPEN",
     "PartialSetup",
+    "Placed",
     "Setup",
     "complete_setup",
     "count_completions",
     "count_setups",
     "decode_setup",
+    "draw_completion",
     "draw_composition",
     "draw_order",
     "draw_setup",
     "draw_uniform",
     "encode_setup",
+    "list_completions",
     "list_compositions",
     "list_setups",
 ]
+
+OPEN = -1
+"""A tile or a stack that is not placed, in arrays."""
 
 _PART = re.compile(r"([0-9]{1,99}|\?)(?::([0-9]{1,99}|\?))?")
 
@@ -112,6 +121,50 @@ class PartialSetup:
             )
         return cls(tiles, chips)
 
+    @property
+    def placed(self) -> Placed:
+        """The board as compiled code reads it; ``NOTHING_PLACED`` if it is empty.
+
+        Examples
+        --------
+        >>> PartialSetup.parse("1:?,?", Game(2, 3)).placed.tiles.tolist()
+        [1, -1]
+        """
+        tiles, chips = (
+            np.array([OPEN if part is None else part for part in parts], np.int64)
+            for parts in (self.tiles, self.chips)
+        )
+        is_empty = (tiles == OPEN).all() and (chips == OPEN).all()
+        return NOTHING_PLACED if is_empty else Placed(tiles, chips)
+
+
+class Placed(NamedTuple):
+    """A half-placed board in arrays.
+
+    Attributes
+    ----------
+    tiles, chips : ndarray of int64, shape (N,) or (0,)
+        What stands in each slot, ``OPEN`` where that is not said; empty if nothing is placed.
+    """
+
+    tiles: NDArray[np.int64]
+    chips: NDArray[np.int64]
+
+    def __bool__(self) -> bool:
+        return len(self.tiles) > 0
+
+    def count(self, game: Game) -> int:
+        """Return how many setups complete the board."""
+        if not self:
+            return count_setups(game)
+        is_open = self.chips == OPEN
+        num_open, left = int(is_open.sum()), game.num_chips - int(self.chips[~is_open].sum())
+        ways = math.comb(left - 1, num_open - 1) if num_open else 1
+        return math.factorial(int((self.tiles == OPEN).sum())) * ways
+
+
+NOTHING_PLACED = Placed(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
 
 def _read_slots(text: str, game: Game, hint: str) -> list[tuple[int | None, int | None]]:
     """Return tile and chips of each slot that is written, None for a ``?``.
@@ -158,6 +211,36 @@ def list_setups(game: Game) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     orders = np.array(list(itertools.permutations(range(n))), np.int64)
     compositions = list_compositions(c, n)
     return np.repeat(orders, len(compositions), axis=0), np.tile(compositions, (len(orders), 1))
+
+
+def list_completions(
+    game: Game, placed: Placed = NOTHING_PLACED
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the setups that complete a board, as :func:`list_setups` does, in the same order.
+
+    Examples
+    --------
+    >>> placed = PartialSetup.parse("?:1,0", Game(2, 3)).placed
+    >>> [part.tolist() for part in list_completions(Game(2, 3), placed)]
+    [[[1, 0]], [[1, 2]]]
+    """
+    n, c = game.num_tiles, game.num_chips
+    if not placed:
+        return list_setups(game)
+    left = [tile for tile in range(n) if tile not in placed.tiles]
+    orders = np.array(list(itertools.permutations(left)), np.int64)
+    orders = orders.reshape(math.factorial(len(left)), len(left))
+    open_tiles, open_chips = placed.tiles == OPEN, placed.chips == OPEN
+    splits = np.zeros((1, 0), np.int64)
+    if open_chips.any():
+        chips_left = c - int(placed.chips[~open_chips].sum())
+        splits = list_compositions(chips_left, int(open_chips.sum()))
+    tiles, chips = (
+        np.repeat(parts[np.newaxis], len(orders) * len(splits), axis=0) for parts in placed
+    )
+    tiles[:, open_tiles] = np.repeat(orders, len(splits), axis=0)
+    chips[:, open_chips] = np.tile(splits, (len(orders), 1))
+    return tiles, chips
 
 
 def list_compositions(total: int, num_parts: int) -> NDArray[np.int64]:
@@ -253,6 +336,46 @@ def draw_uniform(rng, num_chips, tiles, chips):
     draw_composition(rng, num_chips, chips)
 
 
+@njit(cache=True, nogil=True)
+def draw_completion(rng, num_chips, placed_tiles, placed_chips, tiles, chips):
+    """Fill ``tiles`` and ``chips`` (int64, shape (N,)) with a completion, uniform over all.
+
+    ``placed_tiles`` and ``placed_chips`` (int64, shape (N,)) are a board that can be completed,
+    ``OPEN`` where it is open.
+    """
+    n = tiles.shape[0]
+    used = 0
+    num_open = 0
+    chips_left = num_chips
+    for slot in range(n):
+        if placed_tiles[slot] >= 0:
+            used |= 1 << placed_tiles[slot]
+        if placed_chips[slot] >= 0:
+            chips_left -= placed_chips[slot]
+        else:
+            num_open += 1
+    count = 0
+    for tile in range(n):
+        if (used >> tile) & 1 == 0:
+            chips[count] = tile  # the tiles left, until they are placed
+            count += 1
+    draw_order(rng, chips[:count])
+    at = 0
+    for slot in range(n):
+        tiles[slot] = placed_tiles[slot]
+        if tiles[slot] < 0:
+            tiles[slot] = chips[at]
+            at += 1
+    if num_open > 0:
+        draw_composition(rng, chips_left, chips[:num_open])
+    for slot in range(n - 1, -1, -1):  # open stacks move to later places: the last goes first
+        if placed_chips[slot] >= 0:
+            chips[slot] = placed_chips[slot]
+        else:
+            num_open -= 1
+            chips[slot] = chips[num_open]
+
+
 def draw_setup(game: Game, rng: np.random.Generator) -> Setup:
     """Return a setup uniform over all of them."""
     return complete_setup(
@@ -276,7 +399,4 @@ def complete_setup(partial: PartialSetup, game: Game, rng: np.random.Generator) 
 
 def count_completions(partial: PartialSetup, game: Game) -> int:
     """Return how many setups a half-placed board can still become."""
-    left = game.num_chips - sum(stack or 0 for stack in partial.chips)
-    num_open = partial.chips.count(None)
-    ways = math.comb(left - 1, num_open - 1) if num_open else 1
-    return math.factorial(partial.tiles.count(None)) * ways
+    return partial.placed.count(game)

@@ -12,12 +12,21 @@ from scipy.stats import chisquare
 from solver.memoryless import (
     count_entries,
     draw_memoryless,
+    fitting_entries,
     memoryless_prob,
+    rank_of,
     row_offsets,
     uniform_model,
 )
 from solver.rules import Game
-from solver.setups import Setup, count_setups, encode_setup, list_setups
+from solver.setups import (
+    PartialSetup,
+    Setup,
+    count_setups,
+    encode_setup,
+    list_completions,
+    list_setups,
+)
 
 
 def probabilities(model: np.ndarray, offsets: np.ndarray, game: Game) -> np.ndarray:
@@ -85,3 +94,25 @@ def test_zero_entries_are_never_drawn():
         draw_memoryless(model, offsets, rng, tiles, chips)
         setup = Setup(tuple(tiles.tolist()), tuple(chips.tolist()))
         assert probs[encode_setup(setup, game)] > 0
+
+
+@pytest.mark.parametrize("text", ["2", "?:3", "?,1:2", "?,?,0:?,?:1", "3,1,0,2", "0:1,2:2,3:1,1:4"])
+def test_fitting_entries_are_those_that_completions_come_through(text):
+    """And in rows that none comes through, those after which the rest can be completed."""
+    game = Game(4, 8)
+    offsets, size = row_offsets(4, 8)
+    placed = PartialSetup.parse(text, game).placed
+    fits = fitting_entries(offsets, size, *placed)
+    passed = np.zeros(size, bool)
+    for tiles, chips in zip(*list_completions(game, placed), strict=True):
+        mask, left = 15, 8
+        for slot in range(3):
+            width = left - (4 - slot) + 1
+            entry = offsets[mask, left] + rank_of(mask, tiles[slot]) * width + chips[slot] - 1
+            passed[entry] = True
+            mask ^= 1 << tiles[slot]
+            left -= chips[slot]
+    assert fits[passed].all()
+    starts = np.sort(offsets[offsets >= 0])
+    is_reached = np.repeat(np.logical_or.reduceat(passed, starts), np.diff(np.append(starts, size)))
+    np.testing.assert_array_equal(fits[is_reached], passed[is_reached])

@@ -15,6 +15,7 @@ from solver.memoryless import memoryless_prob, row_offsets
 from solver.plans import (
     PINNED,
     change_plan,
+    conform,
     draw_plan,
     fixed_plan,
     lay_plan,
@@ -24,7 +25,7 @@ from solver.plans import (
     project_plans,
 )
 from solver.rules import Game
-from solver.setups import list_setups
+from solver.setups import NOTHING_PLACED, OPEN, PartialSetup, draw_setup, list_setups
 
 
 def setups_of(chips, turns):
@@ -147,3 +148,58 @@ def test_wider_forms_of_a_plan_keep_its_tall_stacks():
         found_chips, found = form(chips, turns, rng)
         np.testing.assert_array_equal(found_chips, chips)
         assert found.tolist() == wanted
+
+
+@given(data=st.data())
+@settings(max_examples=200, deadline=None)
+def test_conforming_plans_complete_the_board_and_stay_as_they_are(data):
+    """The board is a part of a random setup, so that it can be completed."""
+    game = Game(6, 14)
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    whole = draw_setup(game, rng)
+    parts = [
+        [part if data.draw(st.booleans()) else None for part in row]
+        for row in (whole.tiles, whole.chips)
+    ]
+    placed = PartialSetup(*(tuple(row) for row in parts)).placed
+    plan = draw_plan(game, rng)
+    for _ in range(data.draw(st.integers(0, 3))):
+        plan = change_plan(*plan, rng)
+    before = [part.copy() for part in plan]
+    chips, turns = conform(*plan, placed, rng)
+    for part, old in zip(plan, before, strict=True):
+        np.testing.assert_array_equal(part, old)
+    assert chips.sum() == 14
+    assert chips.min() >= 1
+    pins = turns[turns >= PINNED]
+    assert len(set(pins)) == len(pins)
+    if placed:
+        tiles, stacks = np.zeros(6, np.int64), np.zeros(6, np.int64)
+        for _ in range(5):
+            lay_plan(chips, turns, rng.random(6), tiles, stacks)
+            assert sorted(tiles) == list(range(6))
+            assert ((placed.tiles == OPEN) | (placed.tiles == tiles)).all()
+            assert ((placed.chips == OPEN) | (placed.chips == stacks)).all()
+    again = conform(chips, turns, placed, rng)
+    np.testing.assert_array_equal(again[0], chips)
+    np.testing.assert_array_equal(again[1], turns)
+
+
+def test_plans_stay_as_they_are_when_nothing_is_placed():
+    rng = np.random.default_rng(1)
+    plan = draw_plan(Game(6, 14), rng)
+    before = rng.bit_generator.state
+    assert conform(*plan, NOTHING_PLACED, rng)[0] is plan[0]
+    assert rng.bit_generator.state == before
+
+
+def test_a_setup_that_completes_the_board_is_kept_when_it_conforms():
+    rng = np.random.default_rng(1)
+    placed = PartialSetup.parse("?:1,3,?:2,?:1", Game(4, 6)).placed
+    plan = np.array([1, 2, 1, 2]), np.array([0, 2, 3, 1])  # 0:1,3:2,1:2,2:1
+    for _ in range(20):
+        chips, turns = conform(*plan, placed, rng)
+        assert chips.tolist() == [1, 2, 1, 2]
+        tiles, stacks = np.zeros(4, np.int64), np.zeros(4, np.int64)
+        lay_plan(chips, turns, rng.random(4), tiles, stacks)
+        assert tiles.tolist() == [0, 3, 1, 2]

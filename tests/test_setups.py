@@ -11,17 +11,20 @@ from scipy.stats import chisquare
 
 from solver.rules import Game, InputError
 from solver.setups import (
+    OPEN,
     PartialSetup,
     Setup,
     complete_setup,
     count_completions,
     count_setups,
     decode_setup,
+    draw_completion,
     draw_composition,
     draw_order,
     draw_setup,
     draw_uniform,
     encode_setup,
+    list_completions,
     list_setups,
 )
 
@@ -194,3 +197,44 @@ def test_half_placed_board_is_no_setup():
 
 def test_blanks_around_a_setup_are_allowed():
     assert Setup.parse(" 0:1 , 2:4,1:1 ", Game(3, 6)) == Setup((0, 2, 1), (1, 4, 1))
+
+
+BOARDS = ["", "2", "?:3", "?,1:2", "?:2,0:?,?:1", "3,1,0,2", "?:1,?:1,?:2,?:4", "0:1,2:2,3:1,1:4"]
+
+
+@pytest.mark.parametrize("text", BOARDS)
+def test_completions_are_the_setups_that_fit(text):
+    game = Game(4, 8)
+    board = PartialSetup.parse(text, game)
+    tiles, chips = list_setups(game)
+    fits = np.ones(len(tiles), bool)
+    for slot in range(4):
+        if board.tiles[slot] is not None:
+            fits &= tiles[:, slot] == board.tiles[slot]
+        if board.chips[slot] is not None:
+            fits &= chips[:, slot] == board.chips[slot]
+    found = list_completions(game, board.placed)
+    for part, wanted in zip(found, (tiles[fits], chips[fits]), strict=True):
+        np.testing.assert_array_equal(part, wanted)
+    assert board.placed.count(game) == count_completions(board, game) == fits.sum()
+    assert bool(board.placed) == bool(text)
+
+
+@pytest.mark.parametrize("text", BOARDS[1:])
+def test_drawn_completions_are_uniform(text):
+    game = Game(4, 8)
+    placed = PartialSetup.parse(text, game).placed
+    listed = [str(Setup.of_rows(*row)) for row in zip(*list_completions(game, placed), strict=True)]
+    rng = np.random.default_rng(1)
+    tiles, chips = np.zeros(4, np.int64), np.zeros(4, np.int64)
+    numbers = []
+    for _ in range(50 * len(listed)):
+        draw_completion(rng, 8, placed.tiles, placed.chips, tiles, chips)
+        numbers.append(listed.index(str(Setup.of_rows(tiles, chips))))
+    assert len(listed) == 1 or is_uniform(numbers, len(listed))
+
+
+def test_placed_marks_open_places():
+    placed = PartialSetup.parse("?:3,1", Game(3, 6)).placed
+    assert placed.tiles.tolist() == [OPEN, 1, OPEN]
+    assert placed.chips.tolist() == [3, OPEN, OPEN]
