@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.abstraction import FEATURES, feature_sizes
+from solver.kinds import NO_KINDS
 from solver.memoryless import row_offsets
 from solver.places import places_of
 from solver.rules import Game
@@ -76,6 +77,7 @@ def keyed_strategy(
     visits: NDArray[np.int64],
     fine_keys: NDArray[np.int64],
     fine_match: NDArray[np.float64],
+    kinds: NDArray[np.float64] = NO_KINDS,
 ) -> Strategy:
     """Return a strategy of memoryless setups and keyed decisions.
 
@@ -86,6 +88,8 @@ def keyed_strategy(
         Probability of matching, and how often the key was met; 0 leaves it to coarser keys.
     fine_keys, fine_match : ndarray of int64 and float64, shape (fine keys,)
         Fine keys that answer for themselves, all different.
+    kinds : ndarray of float64, shape (kinds, KIND)
+        Fixed answers (:mod:`solver.kinds`).
     """
     match, source = fill_from_coarser(game.num_tiles, match, visits)
     places, at = places_of(fine_keys) if len(fine_keys) else (fine_keys, fine_keys)
@@ -103,4 +107,5 @@ def keyed_strategy(
         source=source,
         fine_keys=places,
         fine_match=by_place,
+        kinds=kinds,
     )

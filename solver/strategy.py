@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from solver.abstraction import decision_full_key, fine_key_of, key_of_full, shown_key_of
 from solver.heuristic import thumb_choice
 from solver.infostate import infostate_key, observe
+from solver.kinds import NO_KINDS, fixed_match
 from solver.memoryless import draw_memoryless, memoryless_prob
 from solver.places import find_place
 from solver.rules import (
@@ -41,6 +42,7 @@ __all__ = [
     "EXACT",
     "FROM_COARSER",
     "FROM_ENDING",
+    "FROM_LOCK",
     "FROM_NOTHING",
     "FROM_TABLE",
     "KEYED",
@@ -68,10 +70,10 @@ UNIFORM, LISTED, MEMORYLESS, BY_TILE = 0, 1, 2, 3
 CONSTANT, EXACT, KEYED, THUMB = 0, 1, 2, 3
 """Kinds of decision part.  THUMB: the rules of thumb of :mod:`solver.heuristic`."""
 
-FROM_TABLE, FROM_ENDING, FROM_COARSER, FROM_NOTHING = 0, 1, 2, 3
+FROM_TABLE, FROM_ENDING, FROM_COARSER, FROM_NOTHING, FROM_LOCK = 0, 1, 2, 3, 4
 """Where a match probability came from: the strategy itself; computed, since nothing that matters
 is hidden any more; a coarser key, since this one was never met; nowhere, so that folding is
-assumed."""
+assumed; from ``kinds``, which are given."""
 
 
 class Strategy(NamedTuple):
@@ -116,6 +118,9 @@ class Strategy(NamedTuple):
     pay : ndarray of float64, shape (payments,)
         EXACT: the probability of each way to pay, given a match, in the order of
         :func:`solver.rules.next_payment`.
+    kinds : ndarray of float64, shape (kinds, KIND)
+        KEYED: kinds of decisions whose answers are fixed (:mod:`solver.kinds`), whatever the rest
+        holds; usually none.
     """
 
     num_chips: int
@@ -137,6 +142,7 @@ class Strategy(NamedTuple):
     pulls: int
     pay_start: NDArray[np.int64]
     pay: NDArray[np.float64]
+    kinds: NDArray[np.float64]
 
 
 def make_strategy(num_tiles: int, num_chips: int, is_win: bool, **parts: object) -> Strategy:
@@ -169,6 +175,7 @@ def make_strategy(num_tiles: int, num_chips: int, is_win: bool, **parts: object)
         "pulls": LATEST,
         "pay_start": np.zeros(0, np.int64),
         "pay": np.zeros(0),
+        "kinds": NO_KINDS,
     }
     unknown = parts.keys() - values.keys()
     if unknown:
@@ -377,6 +384,10 @@ def match_prob(strategy, board, slot, player):
         row = find_infostate(strategy, board, slot, player)
         if row >= 0:
             return strategy.match[row], FROM_TABLE
+    if strategy.kinds.shape[0] > 0:
+        fixed = fixed_kind_match(strategy, board, slot, player)
+        if fixed >= 0.0:
+            return fixed, FROM_LOCK
     better = last_slot_choice(board, slot, player, strategy.num_chips, strategy.is_win)
     if better >= 0:
         return float(better), FROM_ENDING
@@ -392,6 +403,20 @@ def match_prob(strategy, board, slot, player):
             return strategy.fine_match[place], np.int64(FROM_TABLE)
     row = key_of_full(full)
     return strategy.match[row], np.int64(strategy.source[row])
+
+
+@njit(cache=True, nogil=True)
+def fixed_kind_match(strategy, board, slot, player):
+    """Return the probability of matching that is fixed for such decisions, -1 where none is."""
+    opponent = 1 - player
+    return fixed_match(
+        strategy.kinds,
+        slot,
+        board.tiles[player, slot],
+        board.chips[player, slot],
+        colour(board.tiles[opponent, slot]),
+        board.chips[opponent, slot],
+    )
 
 
 @njit(cache=True, nogil=True)

@@ -8,6 +8,7 @@ import numpy as np
 from bridge import all_infostates, board_of, key_of, payments
 
 from solver.abstraction import num_keys
+from solver.kinds import ANY, KIND
 from solver.memoryless import row_offsets
 from solver.rules import Game
 from solver.setups import list_setups
@@ -52,6 +53,14 @@ def keyed_decisions(game: Game, rng: np.random.Generator) -> dict:
     }
 
 
+def locked_decisions(game: Game, rng: np.random.Generator) -> dict:
+    """Keyed decisions with fixed answers: to a gap of 1, and of tile 0 in slot 2."""
+    kinds = np.full((2, KIND), ANY, np.float64)
+    kinds[0, 3], kinds[1, 0], kinds[1, 1] = 1, 1, 0
+    kinds[:, -1] = rng.random(2)
+    return keyed_decisions(game, rng) | {"kinds": kinds}
+
+
 @cache
 def all_keys(game: Game) -> tuple[np.ndarray, list[int]]:
     """Return the keys of all decisions of a game, in increasing order, and the ways to pay."""
@@ -73,7 +82,12 @@ def exact_decisions(game: Game, rng: np.random.Generator) -> dict:
 
 
 SETUPS = {"uniform": uniform_setups, "listed": listed_setups, "memoryless": memoryless_setups}
-DECISIONS = {"constant": constant_decisions, "keyed": keyed_decisions, "exact": exact_decisions}
+DECISIONS = {
+    "constant": constant_decisions,
+    "keyed": keyed_decisions,
+    "locked": locked_decisions,
+    "exact": exact_decisions,
+}
 
 
 def random_strategy(

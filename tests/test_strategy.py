@@ -14,6 +14,7 @@ from solver.strategy import (
     BY_TILE,
     EXACT,
     FROM_ENDING,
+    FROM_LOCK,
     FROM_NOTHING,
     FROM_TABLE,
     Strategy,
@@ -91,7 +92,7 @@ def test_match_probabilities_are_probabilities(decisions):
     strategy = random_strategy(game, np.random.default_rng(3), decisions=decisions)
     for prob, source in answers(strategy, game).values():
         assert 0 <= prob <= 1
-        assert source in (FROM_TABLE, FROM_ENDING)
+        assert source in (FROM_TABLE, FROM_ENDING, FROM_LOCK)
 
 
 def test_exact_decisions_answer_with_the_entry_of_their_key():

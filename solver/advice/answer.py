@@ -58,6 +58,7 @@ from solver.strategy import (
     EXACT,
     FROM_COARSER,
     FROM_ENDING,
+    FROM_LOCK,
     FROM_NOTHING,
     KEYED,
     LISTED,
@@ -162,7 +163,8 @@ def query(
     own_match, own_visits = 0.0, None
     if kind == CHOICE and is_mine:
         own_match, source = match_prob(strategy, board, slot, 0)
-        own_visits = None if source == FROM_ENDING else _visits_of(strategy, board, slot, visits)
+        if source not in (FROM_ENDING, FROM_LOCK):
+            own_visits = _visits_of(strategy, board, slot, visits)
         if source == FROM_COARSER:
             notes.append("the table never met my infostate and answers from a coarser one")
         elif source == FROM_NOTHING:

@@ -139,8 +139,9 @@ def resolve_decision(
     Returns
     -------
     ResolvedDecision or None
-        None where I do not choose, the ending is too large, or the strategy never comes here; and
-        for exact tables, which answer each infostate by itself already.
+        None where I do not choose, the ending is too large, or the strategy never comes here; for
+        exact tables, which answer each infostate by itself already; and where answers are locked,
+        which the ending would be solved without.
     str
         For people: what was done, or why nothing was; empty where nothing was to be expected.
     """
@@ -154,6 +155,8 @@ def resolve_decision(
         return None, ""
     if game.is_win and is_decided(*winnings, game.num_chips):
         return None, "ending not re-solved: the game is decided already"
+    if len(strategy.kinds):
+        return None, "ending not re-solved: answers of the table are locked"
     is_too_large = True
     for root in _roots(strategy, situation, game):
         is_too_large = False
