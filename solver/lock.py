@@ -23,14 +23,18 @@ Written as JSON, every part optional::
 Of two entries that a setup or a decision fits, the first counts.  Situations that differ only in
 what cannot matter any more are one decision (:mod:`solver.infostate`).  With the objective ``win``
 a lock ends when the game is decided, and so with the game.
+
+A sampled solve can be held to a part of this, a :class:`Bound`: one board, and answers for kinds of
+decisions.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,12 +42,24 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from solver.forms import read_form
 from solver.infostate import HIDDEN, observe
+from solver.kinds import ANY, KIND, NO_KINDS
 from solver.rules import CHOICE, FORCED_FOLD, Game, InputError, classify, is_decided
-from solver.setups import PartialSetup, list_setups
+from solver.setups import NOTHING_PLACED, PartialSetup, Placed, list_setups
 from solver.situation import Situation, parse_facing, parse_situation
 from solver.strategy import num_columns
 
-__all__ = ["Lock", "LockText", "check_lock", "parse_lock"]
+__all__ = [
+    "UNBOUND",
+    "Bound",
+    "Lock",
+    "LockText",
+    "bound_of",
+    "check_lock",
+    "parse_lock",
+]
+
+_KIND_PARTS = ("slot", "tile", "stack", "gap", "facing")
+"""What an answer for a kind of decisions may name."""
 
 
 class _Text(BaseModel):
@@ -178,6 +194,71 @@ class Lock:
         return match
 
 
+class Bound(NamedTuple):
+    """What a sampled strategy is held to.
+
+    Attributes
+    ----------
+    placed : Placed
+        The board that all its setups complete.
+    kinds : ndarray of float64, shape (kinds, KIND)
+        Kinds of decisions with fixed answers (:mod:`solver.kinds`).
+    """
+
+    placed: Placed
+    kinds: NDArray[np.float64]
+
+
+UNBOUND = Bound(NOTHING_PLACED, NO_KINDS)
+"""A strategy that is held to nothing."""
+
+
+def bound_of(lock: Lock) -> Bound:
+    """Return a lock as a sampled solve keeps it.
+
+    Raises
+    ------
+    InputError
+        Naming the first entry that only an exact solve can keep: a second board, since setups that
+        are drawn slot by slot cannot be a mixture of given shares, or a situation, since samples
+        are told apart by less than the history.
+
+    Examples
+    --------
+    >>> lock = parse_lock('{"answers": [{"gap": 1, "facing": "w3", "match": 0.5}]}', Game(3, 6))
+    >>> bound_of(lock).kinds.tolist()
+    [[-1.0, -1.0, -1.0, 1.0, 1.0, 3.0, 0.5]]
+    """
+    if len(lock.boards) > 1:
+        raise InputError(
+            f"{lock.name}: setups.1: a sampled solve is held to one board, whole or half-placed; "
+            "only an exact solve takes several"
+        )
+    for place, where in enumerate(lock.situations):
+        if where is not None:
+            raise InputError(
+                f"{lock.name}: answers.{place}: me: a sampled solve takes answers by "
+                f"{', '.join(_KIND_PARTS)} alone; only an exact solve takes a situation"
+            )
+    placed = lock.boards[0].placed if lock.boards else NOTHING_PLACED
+    return Bound(placed, _kinds_of(lock.text.answers))
+
+
+def _kinds_of(answers: Sequence[AnswerText]) -> NDArray[np.float64]:
+    """Return answers for kinds of decisions as :mod:`solver.kinds` has them."""
+    kinds = np.full((len(answers), KIND), ANY, np.float64)
+    for kind, answer in zip(kinds, answers, strict=True):
+        if answer.slot is not None:
+            kind[0] = answer.slot - 1
+        for part, name in enumerate(("tile", "stack", "gap"), 1):
+            if (value := getattr(answer, name)) is not None:
+                kind[part] = value
+        if answer.facing is not None:
+            kind[4:6] = parse_facing(answer.facing)
+        kind[6] = answer.match
+    return kinds
+
+
 def parse_lock(text: str, game: Game, *, name: str = "lock") -> Lock:
     """Read a lock.
 
@@ -217,12 +298,19 @@ def check_lock(text: LockText, game: Game, *, name: str = "lock") -> Lock:
             situations.append(_situation(answer, game))
         except InputError as error:
             raise InputError(f"{name}: answers.{place}: {error}") from None
+        if situations[-1] is None:
+            before = zip(text.answers[:place], situations, strict=False)
+            wider = [earlier for earlier, where in before if where is None]
+            if not _is_possible(answer, game) or any(_takes_in(one, answer) for one in wider):
+                raise InputError(
+                    f"{name}: answers.{place}: no decision of {game.name} is left for it"
+                )
     return Lock(game, text, name, tuple(boards), tuple(situations))
 
 
 def _situation(answer: AnswerText, game: Game) -> Situation | None:
     """Return the situation of an answer; None if it is for all decisions of a kind."""
-    kind = {part: getattr(answer, part) for part in ("slot", "tile", "stack", "gap")}
+    kind = {part: getattr(answer, part) for part in _KIND_PARTS[:-1]}
     given = [part for part, value in kind.items() if value is not None]
     if answer.me is None:
         if answer.history is not None:
@@ -246,6 +334,24 @@ def _situation(answer: AnswerText, game: Game) -> Situation | None:
     where = parse_situation(game, me=answer.me, history=answer.history or "", facing=answer.facing)
     _check_decision(where)
     return where
+
+
+def _is_possible(answer: AnswerText, game: Game) -> bool:
+    """Whether two stacks of the game can be as an answer for a kind of decisions says."""
+    most = game.num_chips - game.num_tiles + 1
+    faced = None if answer.facing is None else parse_facing(answer.facing).stack
+    for stack in range(1, most) if answer.stack is None else (answer.stack,):
+        lowest = stack + (answer.gap or 1)
+        highest = most if answer.gap is None else min(lowest, most)
+        if lowest <= highest and (faced is None or lowest <= faced <= highest):
+            return True
+    return False
+
+
+def _takes_in(wider: AnswerText, answer: AnswerText) -> bool:
+    """Whether an answer is for all decisions that another is for, by what they name alike."""
+    named = [part for part in _KIND_PARTS if getattr(wider, part) is not None]
+    return all(getattr(wider, part) == getattr(answer, part) for part in named)
 
 
 def _check_decision(where: Situation) -> None:
