@@ -225,11 +225,12 @@ def test_crossed_opponents_mix_chips_and_turns_of_plans():
     table.chips[1], table.turns[1] = [1, 1, 1, 5], [3, 2, 1, 0]
     table.current[:] = 0.0
     table.current[:2] = 0.5
-    frozen = solver._frozen()._replace(uniform=0.0, crossed=1.0)
+    sampling, _, theirs = solver._frozen()
+    sampling = sampling._replace(uniform=0.0, crossed=1.0)
     work, rng = new_work(4), np.random.default_rng(1)
     tall, orders = np.zeros(4), np.zeros(2)
     for _ in range(8_000):
-        draw_opponent(work, frozen, rng)
+        draw_opponent(work, sampling, theirs.setups, rng)
         assert sorted(work.chips) == [1, 1, 1, 5]
         tall[work.tiles[work.chips.argmax()]] += 1
         orders[work.tiles[0] > 0] += 1
@@ -241,12 +242,13 @@ def test_crossed_opponents_mix_chips_and_turns_of_plans():
 def test_gains_count_against_the_current_strategy_only():
     solver = SampledSolver(Game(6, 12), options=SamplingOptions(batch=256))
     others = {"uniform": 0.0, "crossed": 0.0, "elite": 0.0}
+    frozen = solver._frozen()
     for name in others:
-        frozen = solver._frozen()._replace(**(others | {name: 1.0}))
-        solver._play(0, frozen)
+        sampling = frozen.sampling._replace(**(others | {name: 1.0}))
+        solver._play(0, frozen._replace(sampling=sampling))
         assert solver._logs[0].fill[NUM_TRIED] == 0
         assert solver._logs[0].fill[NUM_DECISIONS] > 0
-    solver._play(0, solver._frozen()._replace(**others))
+    solver._play(0, frozen._replace(sampling=frozen.sampling._replace(**others)))
     assert solver._logs[0].fill[NUM_TRIED] == 10 * 256 // 8
 
 

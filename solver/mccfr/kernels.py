@@ -1,7 +1,7 @@
 """Compiled parts of :mod:`solver.mccfr`: playing.
 
-A batch is played against frozen strategies: its chunks only read them and write logs, which
-:mod:`solver.mccfr.updates` adds to the tables afterwards.
+A batch is played with frozen strategies, one's own and the opponent's: its chunks only read them
+and write logs, which :mod:`solver.mccfr.updates` adds to the own tables afterwards.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ from solver.hands import (
     pack_hand,
     show_or_fold,
     stack_now,
+    tile_of,
 )
+from solver.kinds import fixed_match
 from solver.mccfr.tables import NUM_PARTS
 from solver.places import find_place
-from solver.plans import lay_plan
-from solver.rules import FOLD, MATCH, is_decided, utility
-from solver.setups import draw_uniform
+from solver.plans import conform_plan, lay_plan
+from solver.rules import FOLD, MATCH, colour, is_decided, utility
+from solver.setups import draw_completion, draw_uniform
 
 __all__ = [
     "FRAME",
@@ -35,8 +37,12 @@ __all__ = [
     "NUM_ENDS",
     "NUM_GAMES",
     "NUM_TRIED",
+    "Batch",
     "Frozen",
+    "FrozenAnswers",
+    "FrozenSetups",
     "Log",
+    "Sampling",
     "Work",
     "longer_log",
     "new_log",
@@ -51,8 +57,8 @@ NUM_DECISIONS, NUM_TRIED, NUM_GAMES, NUM_ENDS = 0, 1, 2, 3
 """What the fill counts of a log count."""
 
 
-class Frozen(NamedTuple):
-    """What a chunk reads and leaves as it is.
+class Sampling(NamedTuple):
+    """How a chunk samples.
 
     Attributes
     ----------
@@ -61,22 +67,16 @@ class Frozen(NamedTuple):
     tried, scouted : int
         Plans and scouts tried in each iteration.
     uniform, crossed, elite : float
-        Probabilities with which the opponent's setup is drawn uniformly over all, from a cross of
-        two plans, and from the best scouts.
+        Probabilities with which the opponent's setup is drawn uniformly over all that it may place,
+        from a cross of two of its plans, and from its best scouts.
     num_elite : int
         How many scouts are the best ones; they come first.
     replied : float
-        The same for one of the replies.
+        The same for one of its replies.
     num_replies : int
-        How many plans are replies; they are the last ones.
-    chips, turns : ndarray of int64, shape (plans + scouts, N)
-        The plans, then the scouts.
-    cumulative : ndarray of float64, shape (plans,)
-        Running sums of the current probabilities of the plans.
-    coarse_match : ndarray of float32, shape (keys,)
-        Current probability of matching by key.
-    fine_keys, fine_match : ndarray of int64 and float32, shape (places,)
-        Fine and shown keys by place, and the same for them; -1 for those that do not answer yet.
+        How many of its plans are replies; they are the last ones.
+    is_fixed : bool
+        Whether any answers, of either side, are fixed.
     """
 
     num_chips: int
@@ -89,12 +89,77 @@ class Frozen(NamedTuple):
     num_elite: int
     replied: float
     num_replies: int
+    is_fixed: bool
+
+
+class FrozenSetups(NamedTuple):
+    """Where a strategy's setups come from.
+
+    Attributes
+    ----------
+    chips, turns : ndarray of int64, shape (plans + scouts, N)
+        The plans, then the scouts.
+    cumulative : ndarray of float64, shape (plans,)
+        Running sums of the current probabilities of the plans.
+    placed_tiles, placed_chips : ndarray of int64, shape (N,) or (0,)
+        The board that all its setups complete (:class:`solver.setups.Placed`).
+    """
+
     chips: NDArray[np.int64]
     turns: NDArray[np.int64]
     cumulative: NDArray[np.float64]
-    coarse_match: NDArray[np.float32]
+    placed_tiles: NDArray[np.int64]
+    placed_chips: NDArray[np.int64]
+
+
+class FrozenAnswers(NamedTuple):
+    """What a strategy answers where nothing is fixed.
+
+    Attributes
+    ----------
+    coarse : ndarray of float32, shape (keys,)
+        Probability of matching by key.
+    fine_keys, fine : ndarray of int64 and float32, shape (places,)
+        Fine and shown keys by place, and the same for them; -1 for those that do not answer yet.
+    """
+
+    coarse: NDArray[np.float32]
     fine_keys: NDArray[np.int64]
-    fine_match: NDArray[np.float32]
+    fine: NDArray[np.float32]
+
+
+class Frozen(NamedTuple):
+    """A strategy that a chunk plays and leaves as it is.
+
+    Attributes
+    ----------
+    setups : FrozenSetups
+    answers : FrozenAnswers
+    kinds : ndarray of float64, shape (kinds, KIND)
+        Decisions with fixed answers (:mod:`solver.kinds`).
+    """
+
+    setups: FrozenSetups
+    answers: FrozenAnswers
+    kinds: NDArray[np.float64]
+
+
+class Batch(NamedTuple):
+    """What a chunk reads and leaves as it is.
+
+    What plays a game is given no more of it than it needs: handing on a tuple of arrays costs time
+    for each of them.
+
+    Attributes
+    ----------
+    sampling : Sampling
+    mine, theirs : Frozen
+        The same where one strategy serves both seats.
+    """
+
+    sampling: Sampling
+    mine: Frozen
+    theirs: Frozen
 
 
 class Log(NamedTuple):
@@ -132,8 +197,8 @@ class Work(NamedTuple):
         A setup, before it is packed into a hand.
     luck : ndarray of float64, shape (N,)
         What the order of a setup is drawn with.
-    crossed : ndarray of int64, shape (N,)
-        The chips of a crossed plan, by tile.
+    crossed, turns : ndarray of int64, shape (N,)
+        The chips of a crossed plan, by tile, and its turns.
     """
 
     mine: NDArray[np.int64]
@@ -144,6 +209,7 @@ class Work(NamedTuple):
     chips: NDArray[np.int64]
     luck: NDArray[np.float64]
     crossed: NDArray[np.int64]
+    turns: NDArray[np.int64]
 
 
 def new_work(num_tiles: int) -> Work:
@@ -157,6 +223,7 @@ def new_work(num_tiles: int) -> Work:
         np.zeros(n, np.int64),
         np.zeros(n, np.int64),
         np.zeros(n),
+        np.zeros(n, np.int64),
         np.zeros(n, np.int64),
     )
 
@@ -190,16 +257,16 @@ def draw_luck(work, rng):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def draw_current(frozen, rng):
+def draw_current(setups, rng):
     """Return a plan drawn from the current strategy."""
-    plan = np.searchsorted(frozen.cumulative, rng.random(), side="right")
-    return min(plan, frozen.cumulative.shape[0] - 1)
+    plan = np.searchsorted(setups.cumulative, rng.random(), side="right")
+    return min(plan, setups.cumulative.shape[0] - 1)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def take_plan(work, frozen, plan, hand):
+def take_plan(work, setups, plan, hand):
     """Fill a hand with a setup of a plan or scout, by the luck already drawn, in place."""
-    lay_plan(frozen.chips[plan], frozen.turns[plan], work.luck, work.tiles, work.chips)
+    lay_plan(setups.chips[plan], setups.turns[plan], work.luck, work.tiles, work.chips)
     pack_hand(hand, work.tiles, work.chips)
 
 
@@ -233,45 +300,61 @@ def take_slot(work, slot, mine, theirs, is_match):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def choice_at(frozen, hand, slot, actor, other, card, other_card, stack, other_stack):
+def choice_at(sampling, hand, slot, actor, other, card, other_card, stack, other_stack):
     """Return ``(action, key)`` of the player with the smaller stack, who holds ``hand``.
 
-    The action is -1, and the key the full one of the decision, where the strategy has to choose.
+    The action is -1, and the key the full one of the decision, where a strategy has to choose.
     """
     n = hand.shape[0]
     if not can_pay(card, actor, other_stack - stack):
         return FOLD, -1
     if slot == n - 1:
         choice = certain_choice(
-            actor, other, card, other_card, stack, other_stack, frozen.num_chips, frozen.is_win
+            actor, other, card, other_card, stack, other_stack, sampling.num_chips, sampling.is_win
         )
         if choice >= 0:
             return choice, -1
-    key = hand_key(n, frozen.num_chips, slot, actor, other, card, other_card, stack, other_stack)
+    key = hand_key(n, sampling.num_chips, slot, actor, other, card, other_card, stack, other_stack)
     detail = hand_detail(hand, slot, actor, other, other_card)
     return -1, full_key_of(key, detail, other.shown)
 
 
+@njit(cache=True, nogil=True)
+def fixed_action(kinds, rng, slot, actor, card, other_card, stack, other_stack):
+    """Return the action of the player with the smaller stack where the answer is fixed, else -1.
+
+    It is drawn with the given probability, unless the player cannot pay.
+    """
+    if not can_pay(card, actor, other_stack - stack):
+        return -1
+    faced = colour(tile_of(other_card))
+    match = fixed_match(kinds, slot, tile_of(card), stack, faced, other_stack)
+    if match < 0.0:
+        return -1
+    return MATCH if rng.random() < match else FOLD
+
+
 @njit(cache=True, nogil=True, forceinline=True)
-def current_match(frozen, full):
-    """Return the current probability of matching at a decision, from its full key."""
+def current_match(answers, full):
+    """Return the probability of matching at a decision that is not fixed, from its full key."""
     key = key_of_full(full)
-    size = frozen.fine_keys.shape[0] // NUM_PARTS
+    size = answers.fine_keys.shape[0] // NUM_PARTS
     first = (key & (NUM_PARTS - 1)) * size
-    place = find_place(frozen.fine_keys, first, size, shown_key_of(full))
-    if place >= 0 and frozen.fine_match[place] >= 0.0:
-        return frozen.fine_match[place]
-    place = find_place(frozen.fine_keys, first, size, fine_key_of(full))
-    if place >= 0 and frozen.fine_match[place] >= 0.0:
-        return frozen.fine_match[place]
-    return frozen.coarse_match[key]
+    place = find_place(answers.fine_keys, first, size, shown_key_of(full))
+    if place >= 0 and answers.fine[place] >= 0.0:
+        return answers.fine[place]
+    place = find_place(answers.fine_keys, first, size, fine_key_of(full))
+    if place >= 0 and answers.fine[place] >= 0.0:
+        return answers.fine[place]
+    return answers.coarse[key]
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def play_on(work, frozen, rng, slot, mine, theirs):
+def play_on(work, sampling, answers, my_kinds, their_kinds, rng, slot, mine, theirs):
     """Play until an own decision or the end.
 
-    The opponent's actions are drawn from the current strategy.
+    The opponent's actions are drawn from its ``answers``; what is fixed, of either side, is drawn
+    as given.
 
     Returns
     -------
@@ -280,26 +363,38 @@ def play_on(work, frozen, rng, slot, mine, theirs):
     """
     n = work.mine.shape[0]
     while slot < n:
-        if frozen.is_win and is_decided(mine.winnings, theirs.winnings, frozen.num_chips):
+        if sampling.is_win and is_decided(mine.winnings, theirs.winnings, sampling.num_chips):
             break
         card, other_card = work.mine[slot], work.theirs[slot]
         stack = stack_now(card, mine)
         other_stack = stack_now(other_card, theirs)
         if stack < other_stack:
-            action, key = choice_at(
-                frozen, work.mine, slot, mine, theirs, card, other_card, stack, other_stack
-            )
+            action = -1
+            if sampling.is_fixed:
+                action = fixed_action(
+                    my_kinds, rng, slot, mine, card, other_card, stack, other_stack
+                )
             if action < 0:
-                return slot, mine, theirs, key
+                action, key = choice_at(
+                    sampling, work.mine, slot, mine, theirs, card, other_card, stack, other_stack
+                )
+                if action < 0:
+                    return slot, mine, theirs, key
             mine, theirs = show_or_fold(
                 mine, theirs, card, other_card, stack, other_stack, action == MATCH
             )
         elif other_stack < stack:
-            action, key = choice_at(
-                frozen, work.theirs, slot, theirs, mine, other_card, card, other_stack, stack
-            )
+            action = -1
+            if sampling.is_fixed:
+                action = fixed_action(
+                    their_kinds, rng, slot, theirs, other_card, card, other_stack, stack
+                )
             if action < 0:
-                match = current_match(frozen, key)
+                action, key = choice_at(
+                    sampling, work.theirs, slot, theirs, mine, other_card, card, other_stack, stack
+                )
+            if action < 0:
+                match = current_match(answers, key)
                 action = MATCH if rng.random() < match else FOLD
             theirs, mine = show_or_fold(
                 theirs, mine, other_card, card, other_stack, stack, action == MATCH
@@ -311,7 +406,7 @@ def play_on(work, frozen, rng, slot, mine, theirs):
 
 
 @njit(cache=True, nogil=True)
-def play_both(work, frozen, log, rng):
+def play_both(work, sampling, own_answers, answers, my_kinds, their_kinds, log, rng):
     """Play a game with both actions at each own decision; return its value to oneself.
 
     Both hands are in ``work``.  The value is that of the current strategy; the difference between
@@ -323,15 +418,17 @@ def play_both(work, frozen, log, rng):
     depth = 0
     slot = 0
     while True:
-        slot, mine, theirs, key = play_on(work, frozen, rng, slot, mine, theirs)
+        slot, mine, theirs, key = play_on(
+            work, sampling, answers, my_kinds, their_kinds, rng, slot, mine, theirs
+        )
         is_match = key < 0
         if key >= 0:
             start_frame(work, depth, key, slot, mine, theirs)
             depth += 1
         else:
-            value = utility(mine.winnings, frozen.num_chips, frozen.is_win)
+            value = utility(mine.winnings, sampling.num_chips, sampling.is_win)
             log.fill[NUM_ENDS] += 1
-            depth, value = close_frames(work, frozen, log, depth, value)
+            depth, value = close_frames(work, own_answers, log, depth, value)
             if depth == 0:
                 return value
             work.folded_value[depth - 1] = value
@@ -341,7 +438,7 @@ def play_both(work, frozen, log, rng):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def close_frames(work, frozen, log, depth, value):
+def close_frames(work, answers, log, depth, value):
     """Close the frames whose matching branch just ended with ``value``, and log them.
 
     Returns the number of frames left and the value, to oneself, of the branch that ends there.
@@ -354,21 +451,23 @@ def close_frames(work, frozen, log, depth, value):
         log.key[place] = key
         log.diff[place] = diff
         log.fill[NUM_DECISIONS] = place + 1
-        match = current_match(frozen, key)
+        match = current_match(answers, key)
         value = work.folded_value[depth] + match * diff
     return depth, value
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def take_crossed(work, frozen, rng, hand):
+def take_crossed(work, setups, rng, hand):
     """Fill a hand with the chips of one current plan in the turns of another, in place.
 
-    Half of the time the tallest stack changes places with that of another tile.
+    Half of the time the tallest stack changes places with that of another tile.  What the board
+    says that a strategy is bound to goes before.
     """
-    chips, turns = draw_current(frozen, rng), draw_current(frozen, rng)
+    chips, turns = draw_current(setups, rng), draw_current(setups, rng)
     tallest = 0
     for tile in range(work.crossed.shape[0]):
-        work.crossed[tile] = frozen.chips[chips, tile]
+        work.crossed[tile] = setups.chips[chips, tile]
+        work.turns[tile] = setups.turns[turns, tile]
         if work.crossed[tile] > work.crossed[tallest]:
             tallest = tile
     if rng.random() < 0.5:
@@ -376,65 +475,95 @@ def take_crossed(work, frozen, rng, hand):
         stack = work.crossed[tile]
         work.crossed[tile] = work.crossed[tallest]
         work.crossed[tallest] = stack
-    lay_plan(work.crossed, frozen.turns[turns], work.luck, work.tiles, work.chips)
+    if setups.placed_tiles.shape[0] > 0:
+        conform_plan(
+            work.crossed,
+            work.turns,
+            setups.placed_tiles,
+            setups.placed_chips,
+            work.luck,
+            rng,
+            work.tiles,
+            work.chips,
+        )
+    lay_plan(work.crossed, work.turns, work.luck, work.tiles, work.chips)
+    pack_hand(hand, work.tiles, work.chips)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def take_any(work, setups, num_chips, rng, hand):
+    """Fill a hand with a setup uniform over all that a strategy may place, in place."""
+    if setups.placed_tiles.shape[0] > 0:
+        draw_completion(
+            rng,
+            num_chips,
+            setups.placed_tiles,
+            setups.placed_chips,
+            work.tiles,
+            work.chips,
+        )
+    else:
+        draw_uniform(rng, num_chips, work.tiles, work.chips)
     pack_hand(hand, work.tiles, work.chips)
 
 
 @njit(cache=True, nogil=True)
-def draw_opponent(work, frozen, rng):
-    """Draw the opponent's hand, in place; return whether it is one of the current strategy."""
-    kind = rng.random() - frozen.uniform
+def draw_opponent(work, sampling, theirs, rng):
+    """Draw the opponent's hand, in place; return whether it is one of its current strategy."""
+    kind = rng.random() - sampling.uniform
     if kind < 0.0:
-        draw_uniform(rng, frozen.num_chips, work.tiles, work.chips)
-        pack_hand(work.theirs, work.tiles, work.chips)
+        take_any(work, theirs, sampling.num_chips, rng, work.theirs)
         return False
     draw_luck(work, rng)
-    kind -= frozen.crossed
+    kind -= sampling.crossed
     if kind < 0.0:
-        take_crossed(work, frozen, rng, work.theirs)
+        take_crossed(work, theirs, rng, work.theirs)
         return False
-    kind -= frozen.elite
+    kind -= sampling.elite
     if kind < 0.0:
-        scout = int(rng.random() * frozen.num_elite)
-        take_plan(work, frozen, frozen.cumulative.shape[0] + scout, work.theirs)
+        scout = int(rng.random() * sampling.num_elite)
+        take_plan(work, theirs, theirs.cumulative.shape[0] + scout, work.theirs)
         return False
-    kind -= frozen.replied
+    kind -= sampling.replied
     if kind < 0.0:
-        plan = frozen.cumulative.shape[0] - 1 - int(rng.random() * frozen.num_replies)
-        take_plan(work, frozen, plan, work.theirs)
+        plan = theirs.cumulative.shape[0] - 1 - int(rng.random() * sampling.num_replies)
+        take_plan(work, theirs, plan, work.theirs)
         return False
-    take_plan(work, frozen, draw_current(frozen, rng), work.theirs)
+    take_plan(work, theirs, draw_current(theirs, rng), work.theirs)
     return True
 
 
 @njit(cache=True, nogil=True)
-def play_iteration(work, frozen, log, rng):
+def play_iteration(work, batch, log, rng):
     """Play one iteration: an opponent, an own setup, and plans and scouts tried instead of it.
 
-    All own setups are laid with the same luck.  What is gained from opponents outside the current
+    All own setups are laid with the same luck.  What is gained from opponents outside their current
     strategy does not count; they are there for the answers.
     """
-    counts = draw_opponent(work, frozen, rng)
+    sampling, setups = batch.sampling, batch.mine.setups
+    answers, their_answers = batch.mine.answers, batch.theirs.answers
+    kinds, their_kinds = batch.mine.kinds, batch.theirs.kinds
+    counts = draw_opponent(work, sampling, batch.theirs.setups, rng)
     draw_luck(work, rng)
-    take_plan(work, frozen, draw_current(frozen, rng), work.mine)
-    current = play_both(work, frozen, log, rng)
-    num_plans = frozen.cumulative.shape[0]
-    for turn in range(frozen.tried + frozen.scouted):
-        if turn < frozen.tried:
+    take_plan(work, setups, draw_current(setups, rng), work.mine)
+    current = play_both(work, sampling, answers, their_answers, kinds, their_kinds, log, rng)
+    num_plans = setups.cumulative.shape[0]
+    for turn in range(sampling.tried + sampling.scouted):
+        if turn < sampling.tried:
             plan = int(rng.random() * num_plans)
         else:
-            plan = num_plans + int(rng.random() * (frozen.chips.shape[0] - num_plans))
-        take_plan(work, frozen, plan, work.mine)
-        gain = play_both(work, frozen, log, rng) - current
+            plan = num_plans + int(rng.random() * (setups.chips.shape[0] - num_plans))
+        take_plan(work, setups, plan, work.mine)
+        value = play_both(work, sampling, answers, their_answers, kinds, their_kinds, log, rng)
         if counts:
             place = log.fill[NUM_TRIED]
             log.plan[place] = plan
-            log.gain[place] = gain
+            log.gain[place] = value - current
             log.fill[NUM_TRIED] = place + 1
 
 
 @njit(cache=True, nogil=True)
-def play_chunk(work, frozen, log, rng, iterations, room):
+def play_chunk(work, batch, log, rng, iterations, room):
     """Play up to ``iterations``; return how many were played.
 
     Stops early when the log has less than ``room`` places left, the most an iteration can need.
@@ -442,5 +571,5 @@ def play_chunk(work, frozen, log, rng, iterations, room):
     for done in range(iterations):
         if log.fill[NUM_DECISIONS] + room > log.key.shape[0]:
             return done
-        play_iteration(work, frozen, log, rng)
+        play_iteration(work, batch, log, rng)
     return iterations

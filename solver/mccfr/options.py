@@ -8,7 +8,7 @@ from solver.abstraction import num_keys
 from solver.mccfr.tables import RECORD, SKETCH
 from solver.memoryless import count_entries
 from solver.rules import Game, InputError
-from solver.setups import count_setups
+from solver.setups import NOTHING_PLACED, Placed, count_setups
 
 __all__ = [
     "MEMORY_LIMIT",
@@ -160,15 +160,15 @@ def estimate_sampled(game: Game) -> tuple[int, int]:
     return tables + logs, keys + places + entries
 
 
-def check_sampled(game: Game, seed: int, threads: int) -> None:
-    """Refuse what the solver cannot do."""
+def check_sampled(game: Game, seed: int, threads: int, *, solvers: int = 1) -> None:
+    """Refuse what so many solvers side by side cannot do."""
     if game.pulls != "latest":
         raise InputError(f"pulls {game.pulls!r}: the sampling solver allows latest only")
     if seed < 0:
         raise InputError(f"seed {seed}: allowed are 0 and more")
     if threads < 1:
         raise InputError(f"threads {threads}: allowed are 1 and more")
-    size, _ = estimate_sampled(game)
+    size = solvers * estimate_sampled(game)[0]
     if size > MEMORY_LIMIT:
         needed = f"{size / 2**30:,.1f} GiB" if size < 2**60 else "more than a billion GiB"
         raise InputError(
@@ -201,11 +201,11 @@ def epoch_for(game: Game, options: SamplingOptions) -> int:
     return max(iterations // (options.batch or batch_for(game)), 1)
 
 
-def is_listed(game: Game, options: SamplingOptions) -> bool:
-    """Whether there is a plan for each setup of the game."""
-    return count_setups(game) <= plans_for(game, options)
+def is_listed(game: Game, options: SamplingOptions, placed: Placed = NOTHING_PLACED) -> bool:
+    """Whether there is a plan for each setup that completes a board."""
+    return placed.count(game) <= (options.plans or LISTED_PLANS)
 
 
-def scouts_for(game: Game, options: SamplingOptions) -> int:
+def scouts_for(game: Game, options: SamplingOptions, placed: Placed = NOTHING_PLACED) -> int:
     """Return how many scouts a solve has: none where there is a plan for each setup."""
-    return 0 if is_listed(game, options) else options.scouts
+    return 0 if is_listed(game, options, placed) else options.scouts

@@ -9,6 +9,8 @@ is solved (a double oracle: McMahan and others 2003).
 A setup that wins is one of very many alike, and the strategy that has learned to answer it still
 loses to its neighbours.  So climbs look for plans of several forms, and each reply comes with its
 wider forms, in which single chips change places.
+
+Where the seats differ, each has replies of its own, against the other's average strategy.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from numpy.typing import NDArray
 
 from solver.hands import Side, pack_hand
 from solver.mccfr.kernels import (
-    Frozen,
+    Batch,
+    FrozenSetups,
     Work,
     current_match,
     draw_current,
@@ -33,6 +36,7 @@ from solver.mccfr.kernels import (
 )
 from solver.plans import (
     change_plan,
+    conform,
     draw_plan,
     fixed_plan,
     lay_plan,
@@ -40,6 +44,7 @@ from solver.plans import (
     pinned_plan,
 )
 from solver.rules import Game, utility
+from solver.setups import Placed
 
 __all__ = ["find_replies", "value_plan"]
 
@@ -67,41 +72,46 @@ _RECENT = 256
 
 
 @njit(cache=True, nogil=True)
-def _play_path(work, frozen, rng):
-    """Play a game with the hands in ``work``, both sides by the strategy; return its value."""
+def _play_path(work, batch, rng):
+    """Play a game with the hands in ``work``, each side by its strategy; return its value."""
+    sampling, answers, kinds = batch.sampling, batch.mine.answers, batch.mine.kinds
+    their_answers, their_kinds = batch.theirs.answers, batch.theirs.kinds
     mine = Side(0, 0, 0, 0)
     theirs = Side(0, 0, 0, 0)
     slot = 0
     while True:
-        slot, mine, theirs, key = play_on(work, frozen, rng, slot, mine, theirs)
+        slot, mine, theirs, key = play_on(
+            work, sampling, their_answers, kinds, their_kinds, rng, slot, mine, theirs
+        )
         if key < 0:
-            return utility(mine.winnings, frozen.num_chips, frozen.is_win)
-        is_match = rng.random() < current_match(frozen, key)
+            return utility(mine.winnings, sampling.num_chips, sampling.is_win)
+        is_match = rng.random() < current_match(answers, key)
         mine, theirs = take_slot(work, slot, mine, theirs, is_match)
         slot += 1
 
 
 @njit(cache=True, nogil=True)
-def value_plan(work, frozen, chips, turns, games, draws, rng):
-    """Return the mean value of a plan's setups against the strategy in ``frozen``.
+def value_plan(work, batch, chips, turns, games, draws, rng):
+    """Return the mean value of a plan's setups against the opponent in ``batch``.
 
-    ``draws`` draws the setups, so that plans valued with the same meet the same opponents; ``rng``
-    draws the actions.
+    Both sides answer as there.  ``draws`` draws the setups, so that plans valued with the same meet
+    the same opponents; ``rng`` draws the actions.
     """
+    opponents = batch.theirs.setups
     total = 0.0
     for _ in range(games):
         draw_luck(work, draws)
-        take_plan(work, frozen, draw_current(frozen, draws), work.theirs)
+        take_plan(work, opponents, draw_current(opponents, draws), work.theirs)
         draw_luck(work, draws)
         lay_plan(chips, turns, work.luck, work.tiles, work.chips)
         pack_hand(work.mine, work.tiles, work.chips)
-        total += _play_path(work, frozen, rng)
+        total += _play_path(work, batch, rng)
     return total / games
 
 
 def find_replies(
     game: Game,
-    average: Frozen,
+    average: Batch,
     known: Sequence[Plan],
     climbs: int,
     seed: Sequence[int],
@@ -112,8 +122,9 @@ def find_replies(
     Parameters
     ----------
     game : Game
-    average : Frozen
-        With the plans and answers of the average strategy.
+    average : Batch
+        With the plans and answers of the average strategies, the own one and the opponent's, which
+        are one where it serves both seats.  Replies conform to what the own one is bound to.
     known : sequence of Plan
         Replies found before.
     climbs : int
@@ -142,22 +153,27 @@ def find_replies(
 
 
 def _climb(
-    game: Game, average: Frozen, known: Sequence[Plan], number: int, seed: list[int]
+    game: Game, average: Batch, known: Sequence[Plan], number: int, seed: list[int]
 ) -> list[tuple[Plan, float]]:
     """Return the best plans of one climb and their wider forms, those that win, with values."""
     rng = np.random.default_rng(seed)
     form = _FORM_OF_CLIMB[number % len(_FORM_OF_CLIMB)]
-    shape = _FORMS[form]
+    setups = average.mine.setups
+    placed = Placed(setups.placed_tiles, setups.placed_chips)
+
+    def shaped(plan: Plan, shape: Callable[..., Plan] = _FORMS[form]) -> Plan:
+        return conform(*shape(*plan, rng), placed, rng)
+
     values = _Values(game, average, seed)
-    plans = [shape(chips, turns, rng) for chips, turns in known]
+    plans = [shaped(plan) for plan in known]
     while len(plans) < _POOL:
-        plans.append(shape(*_start(game, average, rng), rng))
+        plans.append(shaped(_start(game, setups, rng)))
     ranked = np.argsort(-values(plans, _GAMES))[:_KEPT]
     kept = [plans[i] for i in ranked]
     sums, weights = values.last[ranked], np.ones(len(kept))
     for _ in range(_ROUNDS):
         parents = [kept[int(rng.integers(len(kept)))] for _ in range(_CHANGED)]
-        changed = [shape(*change_plan(chips, turns, rng), rng) for chips, turns in parents]
+        changed = [shaped(change_plan(chips, turns, rng)) for chips, turns in parents]
         best = np.argsort(-values(changed, _GAMES))[:_KEPT]
         both = kept + [changed[i] for i in best]
         sums = np.concatenate([sums, np.zeros(len(best))]) + 4 * values(both, 4 * _GAMES)
@@ -166,7 +182,7 @@ def _climb(
         kept, sums, weights = [both[i] for i in order], sums[order], weights[order]
     replies = kept[:_FOUND]
     for wider in _FORMS[form + 1 :]:
-        replies += [wider(chips, turns, rng) for chips, turns in kept[:_FOUND]]
+        replies += [shaped(plan, wider) for plan in kept[:_FOUND]]
     final = values(replies, _FINAL_GAMES)
     return [(plan, value) for plan, value in zip(replies, final, strict=True) if value > _WINS]
 
@@ -177,7 +193,7 @@ class _Values:
     ``last`` are the values of the last call.
     """
 
-    def __init__(self, game: Game, average: Frozen, seed: list[int]) -> None:
+    def __init__(self, game: Game, average: Batch, seed: list[int]) -> None:
         self._work: Work = new_work(game.num_tiles)
         self._average = average
         self._seed = seed
@@ -200,14 +216,14 @@ def _rng(seed: list[int]) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(seed))
 
 
-def _start(game: Game, average: Frozen, rng: np.random.Generator) -> Plan:
+def _start(game: Game, setups: FrozenSetups, rng: np.random.Generator) -> Plan:
     """Return a plan to begin with: random, of the strategy, or a changed one of the strategy."""
     kind = int(rng.integers(3))
     if kind == 0:
         return draw_plan(game, rng)
-    last = len(average.cumulative) - 1
-    plan = min(int(np.searchsorted(average.cumulative, rng.random())), last)
-    chips, turns = average.chips[plan], average.turns[plan]
+    last = len(setups.cumulative) - 1
+    plan = min(int(np.searchsorted(setups.cumulative, rng.random())), last)
+    chips, turns = setups.chips[plan], setups.turns[plan]
     return change_plan(chips, turns, rng) if kind == 1 else (chips, turns)
 
 

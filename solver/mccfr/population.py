@@ -9,6 +9,8 @@ played, like that of any other.
 
 So setups are searched while answers are learned: a double oracle (McMahan and others 2003) with a
 local search for an oracle.
+
+Where the setups of a strategy are bound to a half-placed board, all plans and scouts conform to it.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ from numpy.typing import NDArray
 
 from solver.mccfr.options import SamplingOptions, is_listed, plans_for, scouts_for
 from solver.mccfr.tables import Population, Replies, Scouts, new_population, new_scouts
-from solver.plans import change_plan, draw_plan, list_plans
+from solver.plans import change_plan, conform, draw_plan, list_plans
 from solver.rules import Game
+from solver.setups import NOTHING_PLACED, Placed
 
 __all__ = ["ELITE", "TRIES", "first_population", "first_scouts", "replies_among", "send_scouts"]
 
@@ -50,13 +53,20 @@ _FROM_ELITE, _FROM_PLANS, _CROSSED = 0.7, 0.8, 0.9
 
 
 def first_population(
-    game: Game, options: SamplingOptions, replies: Replies, rng: np.random.Generator
+    game: Game,
+    options: SamplingOptions,
+    replies: Replies,
+    rng: np.random.Generator,
+    placed: Placed = NOTHING_PLACED,
 ) -> Population:
-    """Return the plans that an epoch begins with: random ones, and replies, which stay."""
-    if is_listed(game, options):
-        return new_population(*list_plans(game))
+    """Return the plans that an epoch begins with: random ones, and replies, which stay.
+
+    All conform to the board ``placed``, as the replies do.
+    """
+    if is_listed(game, options, placed):
+        return new_population(*list_plans(game, placed))
     num_replies = replies_among(replies, options, game)
-    chips, turns = _draw_plans(game, plans_for(game, options) - num_replies, rng)
+    chips, turns = _draw_plans(game, plans_for(game, options) - num_replies, rng, placed)
     first = len(replies.chips) - num_replies
     plans = new_population(
         np.concatenate([chips, replies.chips[first:]]),
@@ -71,19 +81,24 @@ def replies_among(replies: Replies, options: SamplingOptions, game: Game) -> int
     return min(len(replies.chips), plans_for(game, options) // 2)
 
 
-def first_scouts(game: Game, options: SamplingOptions, rng: np.random.Generator) -> Scouts:
+def first_scouts(
+    game: Game,
+    options: SamplingOptions,
+    rng: np.random.Generator,
+    placed: Placed = NOTHING_PLACED,
+) -> Scouts:
     """Return the scouts that a solve begins with; none where all setups are listed."""
-    return new_scouts(*_draw_plans(game, scouts_for(game, options), rng))
+    return new_scouts(*_draw_plans(game, scouts_for(game, options, placed), rng, placed))
 
 
 def _draw_plans(
-    game: Game, count: int, rng: np.random.Generator
+    game: Game, count: int, rng: np.random.Generator, placed: Placed
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the chips and turns of random plans; int64, shape (count, N)."""
+    """Return the chips and turns of random conforming plans; int64, shape (count, N)."""
     chips = np.zeros((count, game.num_tiles), np.int64)
     turns = np.zeros((count, game.num_tiles), np.int64)
     for plan in range(count):
-        chips[plan], turns[plan] = draw_plan(game, rng)
+        chips[plan], turns[plan] = conform(*draw_plan(game, rng), placed, rng)
     return chips, turns
 
 
@@ -94,10 +109,11 @@ def send_scouts(
     batch: int,
     step: float,
     rng: np.random.Generator,
+    placed: Placed = NOTHING_PLACED,
 ) -> None:
     """Let the best scouts become plans, and replace all but the next best, in place.
 
-    ``step`` is the weight of a try now.
+    ``step`` is the weight of a try now; new scouts conform to the board ``placed``.
     """
     mean = scouts.gained / (scouts.tried + _DOUBT * step)
     ranked = np.argsort(-mean, kind="stable")
@@ -121,7 +137,7 @@ def send_scouts(
             child = chips[one], turns[other]
         else:
             child = draw_plan(game, rng)
-        scouts.chips[scout], scouts.turns[scout] = child
+        scouts.chips[scout], scouts.turns[scout] = conform(*child, placed, rng)
     scouts.chips[: len(elite)] = chips[: len(elite)]
     scouts.turns[: len(elite)] = turns[: len(elite)]
     scouts.gained[:] = scouts.tried[:] = 0.0

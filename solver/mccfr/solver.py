@@ -2,7 +2,8 @@
 
 The strategy has two parts: a probability for each of a few thousand plans, which setups are drawn
 from (:mod:`solver.plans`), and a probability of matching for each decision key
-(:mod:`solver.abstraction`).  One table serves both seats.  Each iteration
+(:mod:`solver.abstraction`).  One table serves both seats, unless a part of one seat's is locked
+(:mod:`solver.mccfr.locked`).  Each iteration
 
 1. draws the opponent's setup from the current strategy, or else uniformly over all, from a cross
    of two plans or from the best scouts, so that setups that nobody plays find answers too;
@@ -49,21 +50,24 @@ do not carry over: only measuring in the unabstracted game says how good a table
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.abstraction import IS_SHOWN, VERSION, num_keys, split_keys
+from solver.abstraction import IS_SHOWN, num_keys, split_keys
 from solver.coarser import keyed_strategy
+from solver.lock import UNBOUND, Bound
 from solver.mccfr.kernels import (
     NUM_ENDS,
     NUM_GAMES,
+    Batch,
     Frozen,
+    FrozenAnswers,
+    FrozenSetups,
+    Sampling,
     longer_log,
     new_log,
     new_work,
@@ -105,13 +109,13 @@ from solver.mccfr.updates import (
     refresh_decisions,
     refresh_plans,
 )
-from solver.memoryless import row_offsets, row_starts, uniform_model
+from solver.memoryless import fitting_entries, row_offsets, row_starts, uniform_model
 from solver.places import EMPTY, MOST_FILLED, take_places
 from solver.plans import project_plans
 from solver.rules import Game, InputError
 from solver.strategy import Strategy
 
-__all__ = ["SampledSolution", "SampledSolver", "solve_sampled"]
+__all__ = ["SampledSolver", "run_batches"]
 
 _DOUBT = 1_000
 """Tries of a plan that its first gains are weighed down by."""
@@ -120,67 +124,16 @@ _GRAIN = 1_024
 """Fine and shown keys' probabilities are rounded to so many parts: far below their noise, and a
 table of millions of them is a third smaller."""
 
-_SAVING = 0.05
-"""Checkpoints take at most about this share of the time."""
-
 _SUPPORT = 1e-4
-"""How likely each slot of a setup is to be placed at random, so that every setup is possible and
-whatever the opponent shows can be made sense of."""
+"""How likely each slot of a setup is to be placed at random, so that every setup that may be placed
+is possible and whatever the opponent shows can be made sense of."""
+
+RunAll = Callable[[Sequence[Callable[[], None]]], object]
+"""Runs tasks that may run side by side."""
 
 
-@dataclass(frozen=True)
-class SampledSolution:
-    """The average strategy of a sampled solve, and what is needed to go on.
-
-    Attributes
-    ----------
-    game : Game
-    iterations, games, playouts : int
-        Iterations played, the games they took, and the ends reached in them.
-    seconds : float
-        Time this run took.
-    seed : int
-    model : ndarray of float32, shape (entries,)
-        Setup strategy: see :mod:`solver.memoryless`.
-    match : ndarray of float64, shape (keys,)
-        Probability of matching for each decision key, for decisions without a fine key.
-    visits : ndarray of int64, shape (keys,)
-        How often each key was met.
-    fine_keys, fine_match, fine_visits : ndarray of int64, float64 and int64, shape (fine keys,)
-        The fine and shown keys that answer for themselves, in increasing order; visits are rounded
-        down to two leading binary digits.
-    rounds : ndarray of float64, shape (rounds, 3)
-        Of each search for replies: the iterations before it, and the best and the mean value of
-        the plans that won.
-    abstraction : dict
-        ``version`` and parameters of the abstraction.
-    options : SamplingOptions
-    state : dict of str to ndarray
-        For :meth:`SampledSolver.restore`.
-    """
-
-    game: Game
-    iterations: int
-    games: int
-    playouts: int
-    seconds: float
-    seed: int
-    model: NDArray[np.float32]
-    match: NDArray[np.float64]
-    visits: NDArray[np.int64]
-    fine_keys: NDArray[np.int64]
-    fine_match: NDArray[np.float64]
-    fine_visits: NDArray[np.int64]
-    rounds: NDArray[np.float64]
-    abstraction: dict[str, Any]
-    options: SamplingOptions
-    state: dict[str, NDArray[Any]] = field(repr=False)
-
-    def strategy(self) -> Strategy:
-        """Return the strategy in playable form."""
-        return keyed_strategy(
-            self.game, self.model, self.match, self.visits, self.fine_keys, self.fine_match
-        )
+Seats = Sequence[tuple["SampledSolver", "SampledSolver"]]
+"""Solvers, each with its opponent: itself, where one strategy serves both seats."""
 
 
 class SampledSolver:
@@ -194,6 +147,11 @@ class SampledSolver:
         The same seed gives the same table, on any number of threads.
     threads : int
     options : SamplingOptions, optional
+    bound : Bound, optional
+        What the strategy is held to, where another is solved beside it
+        (:mod:`solver.mccfr.locked`).
+    seat : int, optional
+        Then its seat; both are told apart by it where random numbers are drawn.
 
     Raises
     ------
@@ -215,9 +173,13 @@ class SampledSolver:
         seed: int = 0,
         threads: int = 1,
         options: SamplingOptions | None = None,
+        bound: Bound = UNBOUND,
+        seat: int | None = None,
     ) -> None:
         check_sampled(game, seed, threads)
         self.game = game
+        self._bound = bound
+        self._stream = () if seat is None else (seat,)
         self.seed = seed
         self.threads = threads
         self.options = options or SamplingOptions()
@@ -234,9 +196,8 @@ class SampledSolver:
         self._replies = Replies(nothing, nothing)
         self._rounds = np.zeros((0, 3))
         self._past = Past(nothing, nothing, np.zeros(0))
-        self._plans = first_population(game, self.options, self._replies, self._rng(NUM_CHUNKS))
-        self._scouts = first_scouts(game, self.options, self._rng(NUM_CHUNKS + 1))
-        self._is_listed = is_listed(game, self.options)
+        self._draw_population(self._rng(NUM_CHUNKS))
+        self._is_listed = is_listed(game, self.options, bound.placed)
         self._scouted = (
             round(self.options.scouted * self.options.tried) if len(self._scouts.chips) else 0
         )
@@ -251,37 +212,38 @@ class SampledSolver:
 
     def run(self, iterations: int) -> None:
         """Play at least so many iterations more, in whole batches."""
-        self._run_batches(math.ceil(iterations / self.batch_size), lambda: True)
+        self.run_batches(math.ceil(iterations / self.batch_size), lambda: True)
 
-    def _run_batches(self, count: int, go_on: Callable[[], bool]) -> None:
+    def run_batches(self, count: int, go_on: Callable[[], bool]) -> None:
         """Play up to ``count`` batches, as long as ``go_on()`` says so after each."""
-        with ThreadPoolExecutor(self.threads) as pool:
+        run_batches([(self, self)], count, go_on, self.threads)
 
-            def run_all(tasks: Sequence[Callable[[], None]]) -> object:
-                return list(pool.map(lambda task: task(), tasks))
+    def _draw_population(self, rng: np.random.Generator) -> None:
+        """Draw plans and scouts anew, the former with ``rng``."""
+        placed = self._bound.placed
+        self._plans = first_population(self.game, self.options, self._replies, rng, placed)
+        rng = self._rng(NUM_CHUNKS + 1)
+        self._scouts = first_scouts(self.game, self.options, rng, placed)
 
-            while count > 0:
-                self._run_batch(run_all)
-                count -= 1
-                if not go_on():
-                    return
+    def _begin_batch(self, against: SampledSolver) -> list[Callable[[], None]]:
+        """Return what plays the chunks of a batch against another's strategy as it stands."""
+        frozen = self._frozen(against)
+        self._weights += self._weight()
+        return [lambda chunk=chunk: self._play(chunk, frozen) for chunk in range(NUM_CHUNKS)]  # type: ignore[misc]
 
-    def _run_batch(self, run_all: Callable[[Sequence[Callable[[], None]]], object]) -> None:
-        """Play one batch against the frozen strategy, then bring the tables up to date."""
-        if self.batches and self._age() == 0:
-            self._forget(run_all)
-        frozen = self._frozen()
-        weight = float(self._age() + 1) ** self.options.averaging_power
-        self._weights += weight
-        run_all([lambda chunk=chunk: self._play(chunk, frozen) for chunk in range(NUM_CHUNKS)])  # type: ignore[misc]
-        updates: list[Callable[[], None]] = [lambda: self._update_plans(weight)]
+    def _updates(self) -> list[Callable[[], None]]:
+        """Return what brings the tables up to date after the chunks of a batch were played."""
+        updates: list[Callable[[], None]] = [self._update_plans]
         for part in range(NUM_PARTS):
             updates.append(lambda part=part: self._update_decisions(part))  # type: ignore[misc]
-        run_all(updates)
+        return updates
+
+    def _end_batch(self, against: SampledSolver) -> None:
+        """Count a batch, and send scouts if a generation of them is over."""
         self.games += sum(int(log.fill[NUM_GAMES]) for log in self._logs)
         self.playouts += sum(int(log.fill[NUM_ENDS]) for log in self._logs)
         self.batches += 1
-        if self._scouted and self.batches % self._generation() == 0:
+        if self._scouted and self.batches % self._generation(against) == 0:
             send_scouts(
                 self._scouts,
                 self._plans,
@@ -289,46 +251,56 @@ class SampledSolver:
                 self.batches,
                 self._step(),
                 self._rng(NUM_CHUNKS),
+                self._bound.placed,
             )
 
-    def _generation(self) -> int:
+    def _generation(self, against: SampledSolver | None = None) -> int:
         """Return the batches of a generation of scouts."""
-        counted = 1.0 - sum(self._others())
+        counted = 1.0 - sum(self._others(against or self))
         tries = max(counted * self._scouted * self.batch_size, 1.0)
         return max(round(TRIES * len(self._scouts.chips) / tries), 1)
 
-    def _others(self) -> tuple[float, float, float]:
+    def _others(self, against: SampledSolver) -> tuple[float, float, float]:
         """Return how often opponents are uniform, crossed, and of the best scouts."""
         options = self.options
-        if self._is_listed:
+        if against._is_listed:
             return options.uniform, 0.0, 0.0
-        return options.uniform, options.crossed, options.elite if self._scouted else 0.0
+        return options.uniform, options.crossed, options.elite if against._scouted else 0.0
 
-    def _frozen(self) -> Frozen:
-        """Return what the chunks of a batch are played with."""
-        return Frozen(
+    def _frozen(self, against: SampledSolver | None = None) -> Batch:
+        """Return what the chunks of a batch are played with, against another or oneself."""
+        against = against or self
+        sampling = Sampling(
             self.game.num_chips,
             self.game.is_win,
             self.options.tried - self._scouted,
             self._scouted,
-            *self._others(),
+            *self._others(against),
             ELITE,
-            self.options.replied if len(self._replies.chips) else 0.0,
-            replies_among(self._replies, self.options, self.game),
+            self.options.replied if len(against._replies.chips) else 0.0,
+            replies_among(against._replies, self.options, self.game),
+            len(self.kinds) + len(against.kinds) > 0,
+        )
+        return Batch(sampling, self._frozen_strategy(), against._frozen_strategy())
+
+    def _frozen_strategy(self) -> Frozen:
+        """Return the current strategy as kernels play it."""
+        setups = FrozenSetups(
             np.concatenate([self._plans.chips, self._scouts.chips]),
             np.concatenate([self._plans.turns, self._scouts.turns]),
             np.cumsum(self._plans.current),
-            self._decisions.coarse.match,
-            self._decisions.fine_keys,
-            self._decisions.fine.match,
+            *self._bound.placed,
         )
+        table = self._decisions
+        answers = FrozenAnswers(table.coarse.match, table.fine_keys, table.fine.match)
+        return Frozen(setups, answers, self.kinds)
 
     def _rng(self, part: int) -> np.random.Generator:
         """Return the generator of a chunk of the batch to come, or of what follows its chunks."""
-        seeds = np.random.SeedSequence(self.seed, spawn_key=(self.batches, part))
+        seeds = np.random.SeedSequence(self.seed, spawn_key=(self.batches, part, *self._stream))
         return np.random.Generator(np.random.PCG64(seeds))
 
-    def _play(self, chunk: int, frozen: Frozen) -> None:
+    def _play(self, chunk: int, frozen: Batch) -> None:
         """Play a chunk of a batch into its own log, with its own seed."""
         n = self.game.num_tiles
         rng = self._rng(chunk)
@@ -345,8 +317,17 @@ class SampledSolver:
         """Return how many batches of this epoch are done."""
         return self.batches % self._epoch
 
-    def _forget(self, run_all: Callable[[Sequence[Callable[[], None]]], object]) -> None:
-        """Forget all regrets, find replies, and draw plans and scouts anew, in place.
+    @property
+    def begins_epoch(self) -> bool:
+        """Whether the next batch is the first of an epoch, not the first of all."""
+        return self.batches > 0 and self._age() == 0
+
+    def _forget(self, run_all: RunAll) -> None:
+        """Begin a new epoch; see :func:`forget`."""
+        forget([(self, self)], run_all)
+
+    def _end_epoch(self) -> None:
+        """Forget all regrets, in place.
 
         Keys answer as before until the next samples, but fine and shown ones no more until then;
         plans that were played are kept for the average.
@@ -362,11 +343,6 @@ class SampledSolver:
         fine.record["until"][ended] = np.where(is_new, 0.0, self._weights)
         fine.match[ended] = -1.0
         self._past = self._all_plans()
-        if self.options.climbs and not self._is_listed:
-            self._find_replies(run_all)
-        rng = self._rng(NUM_CHUNKS + 2)
-        self._plans = first_population(self.game, self.options, self._replies, rng)
-        self._scouts = first_scouts(self.game, self.options, self._rng(NUM_CHUNKS + 1))
 
     def _all_plans(self) -> Past:
         """Return the plans of all epochs that were played, this one's last."""
@@ -377,21 +353,28 @@ class SampledSolver:
             np.concatenate([self._past.summed, self._plans.summed[used]]),
         )
 
-    def _find_replies(self, run_all: Callable[[Sequence[Callable[[], None]]], object]) -> None:
-        """Add to the replies what wins against the average strategy of the epochs that are over."""
+    def _average_of_past(self) -> Frozen:
+        """Return the average strategy of the epochs that are over as kernels play it."""
         fine = self._decisions.fine
         fine_match = np.full(len(fine.match), -1.0, np.float32)
         places, _ = self._known_places()
         fine_match[places] = self._average_of(fine, places)
-        average = self._frozen()._replace(
-            chips=self._past.chips,
-            turns=self._past.turns,
-            cumulative=np.cumsum(self._past.summed) / self._past.summed.sum(),
-            coarse_match=self.average_match().astype(np.float32),
-            fine_match=fine_match,
+        past = self._past
+        setups = FrozenSetups(
+            past.chips,
+            past.turns,
+            np.cumsum(past.summed) / past.summed.sum(),
+            *self._bound.placed,
         )
+        answers = FrozenAnswers(
+            self.average_match().astype(np.float32), self._decisions.fine_keys, fine_match
+        )
+        return Frozen(setups, answers, self.kinds)
+
+    def _find_replies(self, average: Batch, run_all: RunAll) -> None:
+        """Add to the replies what wins with the average strategies of the epochs that are over."""
         known = list(zip(*self._replies, strict=True))
-        seed = [self.seed, self.batches]
+        seed = [self.seed, self.batches, *self._stream]
         found, values = find_replies(self.game, average, known, self.options.climbs, seed, run_all)
         best, mean = (values.max(), values.mean()) if len(values) else (0.0, 0.0)
         self._rounds = np.vstack([self._rounds, [self.iterations, best, mean]])
@@ -402,12 +385,16 @@ class SampledSolver:
                 np.concatenate([self._replies.turns, turns]),
             )
 
+    def _weight(self) -> float:
+        """Return what this batch's strategy counts in the average."""
+        return float(self._age() + 1) ** self.options.averaging_power
+
     def _step(self) -> float:
         """Return what a regret of this batch counts: later ones more, so that early ones fade."""
         return float(self._age() + 1) ** self.options.regret_power
 
-    def _update_plans(self, weight: float) -> None:
-        self._plans.summed[:] += weight * self._plans.current
+    def _update_plans(self) -> None:
+        self._plans.summed[:] += self._weight() * self._plans.current
         for log in self._logs:
             apply_plans(self._plans, self._scouts, log, self._step())
         refresh_plans(self._plans, _DOUBT * self._step())
@@ -524,6 +511,7 @@ class SampledSolver:
             table.coarse.record["visits"],
             table.fine_keys[places],
             table.fine.match[places].astype(np.float64),
+            self.kinds,
         )
 
     def strategy(self) -> Strategy:
@@ -536,7 +524,13 @@ class SampledSolver:
             self.visits,
             fine_keys,
             fine_match,
+            self.kinds,
         )
+
+    @property
+    def kinds(self) -> NDArray[np.float64]:
+        """Answers that are given (:mod:`solver.kinds`); float64, shape (kinds, KIND)."""
+        return self._bound.kinds
 
     def average_match(self) -> NDArray[np.float64]:
         """Return the average probability of matching by key; float64, shape (keys,)."""
@@ -582,7 +576,10 @@ class SampledSolver:
         return self._model(self._all_plans())
 
     def _model(self, plans: Past) -> NDArray[np.float32]:
-        """Return the model that places as these plans do together; other rows are uniform."""
+        """Return the model that places as these plans do together; other rows are uniform.
+
+        So is the noise in all rows, over what the strategy may place there.
+        """
         offsets, size = row_offsets(self.game.num_tiles, self.game.num_chips)
         sums = project_plans(*plans, offsets, size)
         if size == 0:
@@ -590,6 +587,11 @@ class SampledSolver:
         starts = row_starts(offsets)
         totals = np.repeat(np.add.reduceat(sums, starts), np.diff(np.append(starts, size)))
         uniform = uniform_model(self.game.num_tiles, self.game.num_chips).astype(np.float64)
+        if placed := self._bound.placed:
+            fits = fitting_entries(offsets, size, *placed)
+            counts = np.add.reduceat(fits.astype(np.int64), starts)
+            counts = np.repeat(counts, np.diff(np.append(starts, size)))
+            uniform = np.divide(fits, counts, out=uniform, where=counts > 0)
         model = np.divide(sums, totals, out=uniform.copy(), where=totals > 0.0)
         return ((1.0 - _SUPPORT) * model + _SUPPORT * uniform).astype(np.float32)
 
@@ -613,98 +615,40 @@ def _two_digits(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return counts >> dropped << dropped
 
 
-def solve_sampled(
-    game: Game,
-    *,
-    iterations: int | None = None,
-    time_limit: float | None = 60.0,
-    seed: int = 0,
-    threads: int = 2,
-    options: SamplingOptions | None = None,
-    progress: Callable[[int, float, float | None], bool] | None = None,
-    state: dict[str, NDArray[Any]] | None = None,
-    checkpoint: Callable[[dict[str, NDArray[Any]], float], None] | None = None,
-    checkpoint_seconds: float = 60.0,
-) -> SampledSolution:
-    """Solve a game by sampling.
+def run_batches(seats: Seats, count: int, go_on: Callable[[], bool], threads: int) -> None:
+    """Play up to ``count`` batches for each seat, as long as ``go_on()`` says so after each.
 
-    Parameters
-    ----------
-    game : Game
-        With ``pulls=latest``; either objective.
-    iterations : int, optional
-        Stop once so many have been played in all, with those of ``state``.
-    time_limit : float or None
-        Stop after so many seconds; None for no limit, which needs ``iterations``.
-    seed, threads, options
-        See :class:`SampledSolver`.
-    progress : callable, optional
-        Called after each batch with iterations, seconds and None; returning False stops.
-    state : dict, optional
-        Go on from a saved state; its seed is kept.
-    checkpoint : callable, optional
-        Called every ``checkpoint_seconds``, or less often if that takes long, with what ``state``
-        takes, and the seconds so far.
-
-    Returns
-    -------
-    SampledSolution
-
-    Examples
-    --------
-    >>> solution = solve_sampled(Game(2, 3), iterations=1000, seed=1)
-    >>> solution.iterations, solution.abstraction["version"]
-    (1024, 'shown-1')
+    In a batch every seat plays against the strategies as they stood before it; then all tables are
+    brought up to date.
     """
-    if iterations is None and time_limit is None:
-        raise InputError("neither iterations nor time_limit given: the work would have no end")
-    if iterations is not None and iterations < 1:
-        raise InputError(f"iterations {iterations}: allowed are 1 and more")
-    if time_limit is not None and not time_limit > 0.0:
-        raise InputError(f"time_limit {time_limit}: allowed are seconds above 0")
-    SampledSolver(Game(2, 2), options=replace(options, batch=0) if options else None).run(1)
-    start = time.perf_counter()  # compiling, above, is not counted
-    solver = SampledSolver(game, seed=seed, threads=threads, options=options)
-    if state is not None:
-        solver.restore(state)
-    limit = math.inf if time_limit is None else time_limit
-    next_save = time.perf_counter() + checkpoint_seconds
+    with ThreadPoolExecutor(threads) as pool:
 
-    def go_on() -> bool:
-        nonlocal next_save
-        now = time.perf_counter()
-        wanted = progress is None or progress(solver.iterations, now - start, None)
-        if not wanted or now - start >= limit:
-            return False
-        if checkpoint is not None and now >= next_save:
-            checkpoint(solver.state(), now - start)
-            saved = time.perf_counter()
-            next_save = saved + max(checkpoint_seconds, (saved - now) / _SAVING)
-        return True
+        def run_all(tasks: Sequence[Callable[[], None]]) -> object:
+            return list(pool.map(lambda task: task(), tasks))
 
-    left = 2**62 if iterations is None else iterations - solver.iterations
-    solver._run_batches(max(0, math.ceil(left / solver.batch_size)), go_on)
-    fine_keys, fine_match, fine_visits = solver.average_fine()
-    return SampledSolution(
-        game=game,
-        iterations=solver.iterations,
-        games=solver.games,
-        playouts=solver.playouts,
-        seconds=time.perf_counter() - start,
-        seed=solver.seed,
-        model=solver.average_model(),
-        match=solver.average_match(),
-        visits=solver.visits.copy(),
-        fine_keys=fine_keys,
-        fine_match=fine_match,
-        fine_visits=fine_visits,
-        rounds=solver.rounds,
-        abstraction={
-            "version": VERSION,
-            "num_tiles": game.num_tiles,
-            "keys": len(solver.visits),
-            "fine_keys": len(fine_keys),
-        },
-        options=solver.options,
-        state=solver.state(),
-    )
+        while count > 0:
+            if seats[0][0].begins_epoch:
+                forget(seats, run_all)
+            run_all([task for one, other in seats for task in one._begin_batch(other)])
+            run_all([task for one, _ in seats for task in one._updates()])
+            for one, other in seats:
+                one._end_batch(other)
+            count -= 1
+            if not go_on():
+                return
+
+
+def forget(seats: Seats, run_all: RunAll) -> None:
+    """Forget all regrets, find replies, and draw plans and scouts anew, in place.
+
+    Each seat's replies win against the other's average strategy.
+    """
+    for one, _ in seats:
+        one._end_epoch()
+    climbing = [(one, other) for one, other in seats if one.options.climbs and not one._is_listed]
+    averages = {id(one): one._average_of_past() for one, _ in seats} if climbing else {}
+    for one, other in climbing:
+        mine, theirs = averages[id(one)], averages[id(other)]
+        one._find_replies(one._frozen(other)._replace(mine=mine, theirs=theirs), run_all)
+    for one, _ in seats:
+        one._draw_population(one._rng(NUM_CHUNKS + 2))
