@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from test_cli import answer, run_in, snapshot
@@ -14,6 +15,7 @@ from solver.cli import checkpoints
 from solver.table import load_table, read_manifest
 
 NEVER_FOLD = {"answers": [{"gap": 1, "match": 1}]}
+WHERE = {"me": "0:1,1:1,2:2,3:3,4:4,5:1", "facing": "w3"}
 COST = 1 / 36
 """What it costs never to fold to a gap of 1 in 3x6, by the program of ``test_locks.py``."""
 
@@ -28,6 +30,7 @@ def home(tmp_path_factory) -> Path:
         ("other.json", {"answers": [{"gap": 1, "match": 0}]}),
         ("first.json", {"setups": [{"setup": "9", "weight": 2}]}),
         ("three.json", {"setups": [{"setup": "2:4,0:1,1:1"}, {"setup": "1", "weight": 3}]}),
+        ("where.json", {"answers": [WHERE | {"match": 1}]}),
         ("wrong.json", {"answers": [{"gap": 1, "match": 1}, {"gap": 2, "match": 2}]}),
         ("unused.json", {"answers": [{"gap": 1, "match": 1}, {"gap": 1, "match": 0}]}),
     ):
@@ -124,8 +127,10 @@ BAD = [
     (["3x6", "--lock", "wrong.json"], r"--lock wrong\.json: answers\.1\.match"),
     (["3x6", "--lock", "unused.json"], r"--lock unused\.json: answers\.1: no decision of 3x6"),
     (["3x6", "--lock", "first.json"], r"--lock first\.json: setups\.0: .*tile 9"),
-    (["--lock", "first.json"], "10x30 is too large to be solved exactly.*takes no lock"),
-    (["3x6", "--lock", "gap.json", "--method", "mccfr"], "--lock.*mccfr"),
+    (["--lock", "three.json"], r"--lock three\.json: setups\.1: a sampled solve .* one board"),
+    (["6x12", "--lock", "where.json"], r"--lock where\.json: answers\.0: me: a sampled solve"),
+    (["3x6", "--lock", "three.json", "--method", "mccfr"], r"three\.json: setups\.1: a sampled"),
+    (["6x12", "--lock", "gap.json", "--pulls", "free"], "6x12 is too large to be solved exactly"),
     (["3x6", "--lock", "gap.json", "--algorithm", "lp"], r"--lock gap\.json: --algorithm lp"),
     (["--resume", "bound", "--lock", "other.json"], "bound was made with another lock"),
     (["--resume", "free", "--lock", "gap.json"], "free was made without a lock"),
@@ -175,3 +180,91 @@ def test_lock_of_the_readme_is_one(home, tmp_path):
     (tmp_path / "lock.json").write_text(text)
     data = answer(tmp_path, "solve", "3x6", "--lock", "lock.json", "--iterations", "9")
     assert data["lock"]["cost"] > 0
+
+
+@pytest.fixture(scope="module")
+def sampled(home) -> Path:
+    """The same folder with a table of 6x12 that is bound to a board and answers, by sampling."""
+    lock = {"setups": [{"setup": "?:3,2"}], "answers": [{"gap": 1, "match": 1}]}
+    (home / "six.json").write_text(json.dumps(lock))
+    solve = ["solve", "6x12", "--lock", "six.json", "--iterations", "4096", "--out", "six"]
+    data = answer(home, *solve)
+    assert data["method"] == "mccfr"
+    assert data["lock"] == {"seat": 0, "cost": None, "ci": None, "gap": None}
+    return home
+
+
+def test_large_game_is_sampled_within_the_lock(sampled):
+    manifests = [read_manifest(sampled / place) for place in ("six", "six/opponent")]
+    assert [found.lock.role for found in manifests] == ["locked", "opponent"]
+    assert [found.lock.gap for found in manifests] == [None, None]
+    assert manifests[0].lock.sha256 == manifests[1].lock.sha256
+    table, opponent = (load_table(sampled / place) for place in ("six", "six/opponent"))
+    assert table.strategy.kinds.tolist() == [[-1, -1, -1, 1, -1, -1, 1]]
+    assert len(opponent.strategy.kinds) == 0
+    first = table.setup.filter((pl.col("tiles_left") == 63) & (pl.col("probability") > 0))
+    assert set(first["chips"]) == {3}
+    assert set(first["tile"]) == {0, 1, 3, 4, 5}
+    assert (opponent.setup["probability"] > 0).all()
+
+
+def test_commands_know_a_sampled_lock(sampled):
+    asked = ["query", "six", "--me", "0:3,2:2,5:2,1:1,3:1,4:3", "--facing", "b4", "--opponent"]
+    found = answer(sampled, *asked, "six/opponent")
+    assert found["opponent"] == "six/opponent"
+    assert {a["action"]: a["table_probability"] for a in found["actions"]} == {
+        "fold": 0.0,
+        "match": 1.0,
+    }
+    assert answer(sampled, "match", "six", "six/opponent", "--games", "100")["games"] == 100
+    assert "locked answers are not among them" in run_in(sampled, "show", "six")[1]
+    search = ["exploit", "six", "--time-limit", "2"]
+    judged = answer(sampled, *search)
+    lock = judged["lock"]
+    assert (lock["cost"], lock["ci"]) == (judged["lower"], judged["lower_ci"])
+    assert lock["gap"] is None
+    out = " ".join(run_in(sampled, *search)[1].split())
+    assert re.search(r"the opponent found wins -?\d\S*, and without the lock", out)
+    assert answer(sampled, "exploit", "six/opponent", "--time-limit", "2")["lock"] is None
+
+
+def test_resumed_sampled_solve_keeps_the_lock(sampled):
+    rest = ["solve", "--resume", "six", "--iterations", "8192", "--out", "on"]
+    answer(sampled, *rest, "--lock", "six.json")
+    whole = ["solve", "6x12", "--lock", "six.json", "--iterations", "8192", "--out", "whole"]
+    answer(sampled, *whole)
+    on, whole = snapshot(sampled / "on"), snapshot(sampled / "whole")
+    assert on.keys() == whole.keys()
+    for name in whole:
+        if not name.endswith("manifest.json"):
+            assert on[name] == whole[name], name
+    code, _, err = run_in(sampled, "solve", "--resume", "six", "--lock", "gap.json")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "six was made with another lock" in err
+
+
+def test_killed_sampled_solve_goes_on_within_the_lock(sampled, monkeypatch):
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(checkpoints.Keeper, "close", lambda self, *, stopped: None)
+    solve = ["solve", "6x12", "--lock", "six.json", "--iterations", "8192", "--out", "cut"]
+    answer(sampled, *solve)
+    monkeypatch.undo()
+    kept = read_manifest(sampled / "cut.unfinished")
+    assert (kept.iterations, kept.lock.role, kept.lock.gap) == (4096, "locked", None)
+    answer(sampled, "solve", "--resume", "cut", "--iterations", "8192", "--out", "cut")
+    cut, whole = load_table(sampled / "cut"), load_table(sampled / "whole")
+    assert cut.setup.equals(whole.setup)
+    assert cut.decisions.equals(whole.decisions)
+
+
+def test_small_game_that_is_sampled_costs_at_most_what_the_judge_says(home):
+    solve = ["solve", "3x6", "--lock", "gap.json", "--method", "mccfr", "--iterations", "4096"]
+    answer(home, *solve, "--out", "small")
+    judged = answer(home, "exploit", "small")
+    assert (judged["kind"], judged["lock"]["gap"]) == ("exact", None)
+    assert judged["lock"]["cost"] == judged["exploitability"] >= COST
+    out = run_in(home, "exploit", "small")[1]
+    assert "the lock costs at most" in " ".join(out.split())
+    files = answer(home, "export", "small", "--format", "npz", "--out", "small.npz")["files"]
+    with np.load(files[0]) as arrays:
+        assert arrays["locked_kinds"].tolist() == [[-1, -1, -1, 1, -1, -1, 1]]

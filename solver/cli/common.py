@@ -147,7 +147,8 @@ def lock_cost(
 ) -> dict[str, Any] | None:
     """Return what the lock of a table costs; None where its strategy is bound to none.
 
-    ``exploitability`` is the table's, or with ``interval`` a lower bound of it.
+    ``exploitability`` is the table's, None if it is not known, or with ``interval`` a lower bound
+    of it.  ``gap`` is None in a sampled table.
     """
     lock = None if table is None else table.manifest.lock
     if lock is None or lock.role != "locked":
@@ -156,11 +157,27 @@ def lock_cost(
 
 
 def show_lock_cost(console: Console, cost: dict[str, Any]) -> None:
-    """Print what :func:`lock_cost` returned."""
-    how = "" if cost["ci"] is None else ", with the rest as it is played, at least"
-    console.print(f"the lock costs{how} {cost['cost']:.6g}: without it the game is worth 0")
-    if cost["ci"] is None:
-        console.print(f"perfect play of the rest would save at most {cost['gap']:.2g} of it")
+    """Print what :func:`lock_cost` returned: nothing where no cost is known."""
+    value, is_bound = cost["cost"], cost["ci"] is not None
+    if value is None:
+        return
+    if cost["gap"] is not None:
+        how = ", with the rest as it is played, at least" if is_bound else ""
+        console.print(f"the lock costs{how} {value:.6g}: without it the game is worth 0")
+        if not is_bound:
+            console.print(f"perfect play of the rest would save at most {cost['gap']:.2g} of it")
+        return
+    if is_bound:
+        console.print(
+            f"the opponent found wins {value:.3g}, and without the lock the game is worth 0: the "
+            "lock costs less if better play of the rest would save some of it, more if there is a "
+            "stronger opponent"
+        )
+    else:
+        console.print(
+            f"the lock costs at most {value:.6g}: without it the game is worth 0, and better play "
+            "of the rest may save some of it"
+        )
 
 
 def read_text(path: str, what: str) -> str:

@@ -33,13 +33,13 @@ def method_by_size(
     """Return the method for a game of this size; None if there is none.
 
     A game is solved exactly if its tree fits, and if building it leaves half of the time for
-    solving or only the exact solver knows its rules or takes a lock.
+    solving, or if only the exact solver knows its rules or keeps all that a lock can hold.
     """
     num_bytes = size.num_bytes * (LOCKED_SIZE if is_locked else 1)
     fits = size.kind != "lower bound" and num_bytes <= EXACT_BYTES
-    if is_locked or size.game.pulls != "latest":
+    if size.game.pulls != "latest":
         return "exact" if fits else None
-    in_time = time_limit is None or size.build_seconds <= time_limit / 2
+    in_time = is_locked or time_limit is None or size.build_seconds <= time_limit / 2
     return "exact" if fits and in_time else "mccfr"
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from solver.cfr import ExactSolution
     from solver.cli.common import Watch
     from solver.lock import Lock
+    from solver.mccfr import SampledSolution, SamplingOptions
     from solver.table import LockFacts, Table
 
 __all__ = ["register"]
@@ -98,8 +99,9 @@ def solve(
     lock: Annotated[
         Path | None,
         typer.Option(
-            help="A file of setups and answers that one seat is bound to (exact only); the rest is "
-            "solved for both seats, the opponent's part into OUT/opponent."
+            help="A file of setups and answers that one seat is bound to; the rest is solved for "
+            "both seats, the opponent's part into OUT/opponent.  A sampled solve takes one board, "
+            "and answers by slot, tile, stack, gap and facing."
         ),
     ] = None,
     threads: ASK_THREADS = None,
@@ -139,6 +141,8 @@ def solve(
     if target is None and iterations is None and time_limit is None:
         time_limit = DEFAULT_SECONDS
     method = _choose(rules, method, time_limit, quiet, is_locked=bound is not None)
+    if method == "mccfr" and bound is not None:
+        _check_sampled_lock(bound)
     if method == "exact" and target is None and iterations is None:
         target = _default_target(rules)
     job = _Job(
@@ -222,17 +226,10 @@ def _choose(
     if method not in _METHODS:
         raise InputError(f"--method {method}: allowed are {', '.join(_METHODS)}")
     if method == "mccfr":
-        if is_locked:
-            raise InputError("--lock: --method mccfr, the sampling solver, takes none; exact does")
         return method
     size = estimate_exact(game)
     if method == "auto":
         chosen = method_by_size(size, time_limit, is_locked=is_locked)
-        if chosen is None and is_locked:
-            raise InputError(
-                f"--lock: {game.name} is too large to be solved exactly, and the sampling solver "
-                "takes no lock; `blackwhite estimate` says what games take"
-            )
         if chosen is None:
             raise InputError(
                 f"--pulls {game.pulls}: {game.name} is too large to be solved exactly, "
@@ -246,6 +243,13 @@ def _choose(
             f"{bytes_text(size.num_bytes)}; limits are looked at after that.\n"
         )
     return "exact"
+
+
+def _check_sampled_lock(lock: Lock) -> None:
+    """Refuse what a sampled solve cannot keep; see :func:`solver.lock.bound_of`."""
+    from solver.lock import bound_of
+
+    bound_of(lock)
 
 
 def _run(job: _Job, method: str, quiet: bool) -> tuple[Table, bool]:
@@ -345,8 +349,9 @@ def _exact_table(
 
 
 def _solve_by_sampling(job: _Job, follow: Watch) -> Table:
-    from solver.mccfr import SamplingOptions, solve_sampled
-    from solver.table import sampled_table
+    from solver.mccfr import SamplingOptions, solve_locked_sampled, solve_sampled
+    from solver.mccfr.locked import SEATS
+    from solver.table import LockFacts
 
     if job.algorithm not in (None, *_SAMPLED_ALGORITHMS):
         allowed = ", ".join(_SAMPLED_ALGORITHMS)
@@ -363,25 +368,47 @@ def _solve_by_sampling(job: _Job, follow: Watch) -> Table:
             "version of this program"
         )
     options = SamplingOptions(**({"plus": job.algorithm != "rm"} | job.options))
-    algorithm = "rm+" if options.plus else "rm"
-    found = solve_sampled(
-        job.game,
-        options=options,
-        iterations=job.iterations,
-        time_limit=job.time_limit,
-        seed=job.seed,
-        threads=job.threads,
-        progress=follow,
-        state=job.state,
-        checkpoint=job.keeper.writer(
-            lambda state: int(state["counters"][0] * state["counters"][4]),
+    bound = job.lock and LockFacts.of(job.lock.text, "locked", None)
+    counters = "counters" if job.lock is None else f"{SEATS[0]}_counters"
+    settings: dict[str, Any] = {
+        "options": options,
+        "iterations": job.iterations,
+        "time_limit": job.time_limit,
+        "seed": job.seed,
+        "threads": job.threads,
+        "progress": follow,
+        "state": job.state,
+        "checkpoint": job.keeper.writer(
+            lambda state: int(state[counters][0] * state[counters][4]),
             method="mccfr",
-            algorithm=algorithm,
+            algorithm=_sampled_algorithm(options),
             options=asdict(options),
             seed=job.seed,
+            lock=bound,
         ),
-        checkpoint_seconds=checkpoints.CHECKPOINT_SECONDS,
-    )
+        "checkpoint_seconds": checkpoints.CHECKPOINT_SECONDS,
+    }
+    if job.lock is None:
+        return _sampled_table(job, solve_sampled(job.game, **settings))
+    found = solve_locked_sampled(job.lock, **settings)
+    facts = [LockFacts.of(job.lock.text, role, None) for role in ("locked", "opponent")]
+    opponent = _sampled_table(job, found.opponent, lock=facts[1])
+    return _sampled_table(job, found.locked, lock=facts[0], opponent=opponent)
+
+
+def _sampled_algorithm(options: SamplingOptions) -> str:
+    return "rm+" if options.plus else "rm"
+
+
+def _sampled_table(
+    job: _Job,
+    found: SampledSolution,
+    *,
+    lock: LockFacts | None = None,
+    opponent: Table | None = None,
+) -> Table:
+    from solver.table import sampled_table
+
     return sampled_table(
         job.game,
         model=found.model,
@@ -391,13 +418,15 @@ def _solve_by_sampling(job: _Job, follow: Watch) -> Table:
         fine_match=found.fine_match,
         fine_visits=found.fine_visits,
         rounds=found.rounds,
-        algorithm=algorithm,
-        options=asdict(options),
+        algorithm=_sampled_algorithm(found.options),
+        options=asdict(found.options),
         iterations=found.iterations,
         seconds=job.keeper.seconds_before + found.seconds,
         seed=found.seed,
         command=job.keeper.command,
-        checkpoint=found.state,
+        checkpoint=found.state or None,
+        lock=lock,
+        opponent=opponent,
     )
 
 
@@ -415,7 +444,7 @@ def _show_solved(console: Console, data: dict[str, Any], goes_on: Path | None) -
         console.print(f"exploitability: {known:.3g} (the best response scores that much)")
     if lock is not None:
         show_lock_cost(console, lock)
-        known = lock["gap"] / 2
+        known = None if lock["gap"] is None else lock["gap"] / 2
     if known is not None and data["target"] is not None and known > data["target"]:
         console.print(f"stopped before the target, {data['target']:.3g}, was reached")
     console.print(f"written to {folder}" + ("" if lock is None else ", and the opponent's within"))

@@ -79,7 +79,8 @@ def show(
             )
         console.print(grid)
         console.print(
-            "Match rates are weighted by reach (the strategy's own) or visits (by the solver).",
+            "Match rates are weighted by reach (the strategy's own) or visits (by the solver)"
+            + ("; locked answers are not among them." if len(found.strategy.kinds) else "."),
             style="dim",
         )
 
@@ -221,6 +222,8 @@ def _write(player: Player, form: str, target: Path) -> None:
             for name, frame in frames.items()
             for column in frame.columns
         }
+        if len(table.strategy.kinds):  # locked answers, as solver.kinds has them
+            arrays["locked_kinds"] = table.strategy.kinds
         with target.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, **arrays)
         return

@@ -12,7 +12,7 @@ Sampled tables
     ``probability`` of putting that next.  ``decisions``: the features and details of
     :mod:`solver.abstraction`, ``shown``, ``match`` and ``visits``: one row a key that was met, its
     details and ``shown`` -1, one a fine key that answers for itself, its ``shown`` -1, and one a
-    shown key, its ``exact_lead`` -1.
+    shown key, its ``exact_lead`` -1.  Locked answers stand in the manifest alone, and go before.
 
 Slots count from 1 in these columns, as on the table in front of a player.
 """
@@ -40,6 +40,7 @@ from solver.abstraction import (
     split_keys,
 )
 from solver.coarser import keyed_strategy
+from solver.lock import UNBOUND, bound_of, check_lock
 from solver.memoryless import count_entries, nth_tile, row_offsets, row_starts
 from solver.places import EMPTY
 from solver.rules import Game, InputError
@@ -202,6 +203,8 @@ def sampled_table(
     command: str,
     rounds: NDArray[np.float64] | None = None,
     checkpoint: dict[str, NDArray] | None = None,
+    lock: LockFacts | None = None,
+    opponent: Table | None = None,
 ) -> Table:
     """Return the table of a sampled solution.
 
@@ -217,6 +220,10 @@ def sampled_table(
         The same of fine and shown keys that answer for themselves.
     rounds : ndarray, shape (rounds, 3), optional
         Iterations, best and mean value of each search for replies.
+    lock : LockFacts, optional
+        What was locked.  In the locked seat's table its answers go before those of the rows.
+    opponent : Table, optional
+        The opponent's strategy, where seats differ.
     """
     offsets, size = row_offsets(game.num_tiles, game.num_chips)
     tiles_left, chips_left, tile, chips = _model_columns(offsets, size)
@@ -258,6 +265,7 @@ def sampled_table(
                 Round(iterations=int(iterations), best=round(best, 4), mean=round(mean, 4))
                 for iterations, best, mean in (() if rounds is None else rounds)
             ],
+            lock=lock,
             command=command,
         ),
         setup=pl.DataFrame(
@@ -271,6 +279,7 @@ def sampled_table(
         ),
         decisions=pl.DataFrame(decisions),
         checkpoint=checkpoint,
+        opponent=opponent,
     )
 
 
@@ -373,7 +382,13 @@ def _sampled_strategy(table: Table) -> Strategy:
     dense[keys[is_coarse]] = match[is_coarse]
     fine_keys = keys[~is_coarse]
     assert table.visits is not None
-    found = keyed_strategy(game, model, dense, table.visits, fine_keys, match[~is_coarse])
+    lock = table.manifest.lock
+    bound = UNBOUND
+    if lock is not None and lock.role == "locked":
+        bound = bound_of(check_lock(lock, game, name="manifest.json: lock"))
+    found = keyed_strategy(
+        game, model, dense, table.visits, fine_keys, match[~is_coarse], bound.kinds
+    )
     if np.count_nonzero(found.fine_keys != EMPTY) < len(fine_keys):
         raise InputError("decisions.parquet: two rows have the same features")
     return found

@@ -75,7 +75,7 @@ class LockFacts(LockText):
 
     ``sha256`` is of the lock alone.  ``gap`` is what best responses of both seats earn in all, the
     locked seat's within the lock: the lock costs at least the exploitability of the locked seat's
-    table less this; null in a solve in progress.
+    table less this; null in a solve in progress, and in a sampled table, which does not know it.
     """
 
     role: Literal["locked", "opponent"]
