@@ -39,6 +39,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from solver.rules import colour, spare_chips
+from solver.setups import count_bits
 
 __all__ = [
     "DETAILS",
@@ -144,17 +145,6 @@ def strength_step(total, left, num_tiles):
     if left == 0:
         return 0
     return min(4 * total // (left * (num_tiles - 1) + 1), 3)
-
-
-@njit(cache=True, nogil=True)
-def count_bits(mask):
-    """Return how many of the lower 63 bits of a set are 1."""
-    mask -= (mask >> 1) & 0x5555555555555555
-    mask = (mask & 0x3333333333333333) + ((mask >> 2) & 0x3333333333333333)
-    mask = (mask + (mask >> 4)) & 0x0F0F0F0F0F0F0F0F
-    mask += mask >> 8
-    mask += mask >> 16
-    return (mask + (mask >> 32)) & 127
 
 
 @njit(cache=True, nogil=True)

@@ -8,13 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from solver.abstraction import count_bits
-from solver.memoryless import nth_tile
+from solver.memoryless import condition_model
 from solver.rules import Game, InputError
-from solver.setups import OPEN, PartialSetup, Setup, complete_setup
+from solver.setups import PartialSetup, Setup, complete_setup
 from solver.strategy import (
     BY_TILE,
     LISTED,
@@ -26,7 +24,7 @@ from solver.strategy import (
     setup_prob,
 )
 
-__all__ = ["DrawnSetups", "complete_from_strategy", "condition_model", "draw_setups"]
+__all__ = ["DrawnSetups", "complete_from_strategy", "draw_setups"]
 
 
 @dataclass(frozen=True)
@@ -158,14 +156,12 @@ def _with_probabilities(strategy: Strategy, setups: list[Setup], *, known: bool)
 
 def _condition(strategy: Strategy, partial: PartialSetup) -> Strategy | None:
     """Return the strategy given the half-placed board; None if it never places such a board."""
-    tiles = np.array([OPEN if t is None else t for t in partial.tiles], np.int64)
-    chips = np.array([OPEN if c is None else c for c in partial.chips], np.int64)
+    placed = partial.placed
     if strategy.setup_kind == MEMORYLESS:
-        model, total = condition_model(strategy.model, strategy.offsets, tiles, chips)
+        model, total = condition_model(strategy.model, strategy.offsets, *placed)
         return strategy._replace(model=model) if total > 0 else None
     if strategy.setup_kind == LISTED:
-        fits = ((tiles == OPEN) | (strategy.setup_tiles == tiles)).all(axis=1)
-        fits &= ((chips == OPEN) | (strategy.setup_chips == chips)).all(axis=1)
+        fits = placed.fits(strategy.setup_tiles, strategy.setup_chips)
         probs = np.diff(strategy.setup_cumulative, prepend=0.0)[fits]
         if not probs.sum() > 0:
             return None
@@ -176,54 +172,3 @@ def _condition(strategy: Strategy, partial: PartialSetup) -> Strategy | None:
             setup_cumulative=cumulative / cumulative[-1],
         )
     return strategy if strategy.setup_kind == UNIFORM else None
-
-
-@njit(cache=True, nogil=True)
-def condition_model(model, offsets, tiles, chips):
-    """Return ``(model, total)``: a memoryless model given a half-placed board.
-
-    Each entry is weighted by the probability that what follows it fits the board, worked out from
-    the last slot back; ``total`` is the probability that a draw fits at all.
-
-    Parameters
-    ----------
-    model, offsets
-        See :mod:`solver.memoryless`.
-    tiles, chips : ndarray of int64, shape (N,)
-        What is placed; -1 where a place is open.
-    """
-    n = tiles.shape[0]
-    num_chips = offsets.shape[1] - 1
-    given = np.zeros_like(model)
-    fit = np.zeros((offsets.shape[0], num_chips + 1))
-    for mask in range(1, offsets.shape[0]):  # a set comes after all of its subsets
-        num_left = count_bits(mask)
-        slot = n - num_left
-        for left in range(num_left, num_chips + 1):
-            if num_left == 1:
-                last = nth_tile(mask, 0)
-                good_tile = tiles[slot] == -1 or tiles[slot] == last
-                good_chips = chips[slot] == -1 or chips[slot] == left
-                fit[mask, left] = 1.0 if good_tile and good_chips else 0.0
-                continue
-            row = offsets[mask, left]
-            if row < 0:
-                continue
-            width = left - num_left + 1
-            total = 0.0
-            for rank in range(num_left):
-                tile = nth_tile(mask, rank)
-                if tiles[slot] != -1 and tiles[slot] != tile:
-                    continue
-                for stack in range(1, width + 1):
-                    if chips[slot] != -1 and chips[slot] != stack:
-                        continue
-                    entry = row + rank * width + stack - 1
-                    weight = model[entry] * fit[mask ^ (1 << tile), left - stack]
-                    given[entry] = weight
-                    total += weight
-            fit[mask, left] = total
-            if total > 0:
-                for entry in range(row, row + num_left * width):
-                    given[entry] /= total
-    return given, fit[offsets.shape[0] - 1, num_chips]

@@ -145,12 +145,7 @@ class Lock:
         is_open = np.ones(len(tiles), np.bool_)
         groups = []
         for place, (entry, board) in enumerate(zip(self.text.setups, self.boards, strict=True)):
-            fits = is_open.copy()
-            for slot, (tile, stack) in enumerate(zip(board.tiles, board.chips, strict=True)):
-                if tile is not None:
-                    fits &= tiles[:, slot] == tile
-                if stack is not None:
-                    fits &= chips[:, slot] == stack
+            fits = is_open & board.placed.fits(tiles, chips)
             if not fits.any():
                 raise InputError(
                     f"{self.name}: setups.{place}: no setup is left for {entry.setup!r}; "
@@ -178,11 +173,10 @@ class Lock:
             If no decision is left for an entry.
         """
         match = np.full(len(slots), np.nan)
-        for place, (entry, where) in enumerate(
-            zip(self.text.answers, self.situations, strict=True)
-        ):
+        kinds = _kinds_of(self.text.answers)
+        for place, (where, kind) in enumerate(zip(self.situations, kinds, strict=True)):
             if where is None:
-                fits = _fits_kind(entry, observations, slots)
+                fits = _fits_kind(kind, observations, slots)
             else:
                 fits = (observations == _observation(where)).all(axis=(1, 2))
             fits &= np.isnan(match)
@@ -190,7 +184,7 @@ class Lock:
                 raise InputError(
                     f"{self.name}: answers.{place}: no decision of {self.game.name} is left for it"
                 )
-            match[fits] = entry.match
+            match[fits] = kind[-1]
         return match
 
 
@@ -200,7 +194,7 @@ class Bound(NamedTuple):
     Attributes
     ----------
     placed : Placed
-        The board that all its setups complete.
+        The board that all its setups complete; an empty one is ``NOTHING_PLACED``.
     kinds : ndarray of float64, shape (kinds, KIND)
         Kinds of decisions with fixed answers (:mod:`solver.kinds`).
     """
@@ -241,7 +235,7 @@ def bound_of(lock: Lock) -> Bound:
                 f"{', '.join(_KIND_PARTS)} alone; only an exact solve takes a situation"
             )
     placed = lock.boards[0].placed if lock.boards else NOTHING_PLACED
-    return Bound(placed, _kinds_of(lock.text.answers))
+    return Bound(placed or NOTHING_PLACED, _kinds_of(lock.text.answers))
 
 
 def _kinds_of(answers: Sequence[AnswerText]) -> NDArray[np.float64]:
@@ -375,18 +369,14 @@ def _observation(where: Situation) -> NDArray[np.int64]:
 
 
 def _fits_kind(
-    answer: AnswerText, observations: NDArray[np.integer], slots: NDArray[np.integer]
+    kind: NDArray[np.float64], observations: NDArray[np.integer], slots: NDArray[np.integer]
 ) -> NDArray[np.bool_]:
-    """Return which decisions are of the kind that an answer is for."""
+    """Return which decisions are of a kind (:mod:`solver.kinds`)."""
     seen = observations[np.arange(len(slots)), slots]
     tile, stack, hidden, faced = (seen[:, column] for column in range(4))
-    found = {"slot": slots + 1, "tile": tile, "stack": stack, "gap": faced - stack}
+    found = (slots, tile, stack, faced - stack, HIDDEN - hidden, faced)
     fits = np.ones(len(slots), np.bool_)
-    for part, column in found.items():
-        wanted = getattr(answer, part)
-        if wanted is not None:
+    for wanted, column in zip(kind[:-1], found, strict=True):
+        if wanted != ANY:
             fits &= column == wanted
-    if answer.facing is not None:
-        facing = parse_facing(answer.facing)
-        fits &= (HIDDEN - hidden == facing.colour) & (faced == facing.stack)
     return fits

@@ -14,10 +14,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from solver.setups import count_bits
+
 __all__ = [
+    "condition_model",
     "count_entries",
     "draw_memoryless",
-    "fitting_entries",
     "memoryless_prob",
     "nth_tile",
     "rank_of",
@@ -128,54 +130,54 @@ def memoryless_prob(model, offsets, tiles, chips):
 
 
 @njit(cache=True, nogil=True)
-def fitting_entries(offsets, size, tiles, chips):
-    """Return which entries some setup comes through that completes a half-placed board.
+def condition_model(model, offsets, tiles, chips):
+    """Return ``(model, total)``: a memoryless model given a half-placed board.
 
-    An entry counts if the board allows it in its slot and what is left then can complete the rest
-    of the board, whatever came before.
+    Each entry is weighted by the probability that what follows it fits the board, worked out from
+    the last slot back; ``total`` is the probability that a draw fits at all.
 
     Parameters
     ----------
-    offsets, size
-        As :func:`row_offsets` returns them.
+    model, offsets
+        As above: float32 or float64, and of :func:`row_offsets`.
     tiles, chips : ndarray of int64, shape (N,)
-        The board; -1 where it is open.
-
-    Returns
-    -------
-    ndarray of bool, shape (entries,)
-        Rows that no completion leads to may have none.
+        What is placed; -1 where a place is open.
     """
     n = tiles.shape[0]
     num_chips = offsets.shape[1] - 1
-    fits = np.zeros(size, np.bool_)
-    can_end = np.zeros((offsets.shape[0], num_chips + 1), np.bool_)
+    given = np.zeros_like(model)
+    fit = np.zeros((offsets.shape[0], num_chips + 1))
     for mask in range(1, offsets.shape[0]):  # a set comes after all of its subsets
-        k = 0
-        for tile in range(n):
-            k += (mask >> tile) & 1
-        slot = n - k
-        if k == 1:
-            good_tile = tiles[slot] < 0 or mask == 1 << tiles[slot]
-            for left in range(1, num_chips + 1):
-                can_end[mask, left] = good_tile and (chips[slot] < 0 or chips[slot] == left)
-            continue
-        for left in range(k, num_chips + 1):
+        num_left = count_bits(mask)
+        slot = n - num_left
+        for left in range(num_left, num_chips + 1):
+            if num_left == 1:
+                last = nth_tile(mask, 0)
+                good_tile = tiles[slot] == -1 or tiles[slot] == last
+                good_chips = chips[slot] == -1 or chips[slot] == left
+                fit[mask, left] = 1.0 if good_tile and good_chips else 0.0
+                continue
             row = offsets[mask, left]
             if row < 0:
                 continue
-            width = left - k + 1
-            for rank in range(k):
+            width = left - num_left + 1
+            total = 0.0
+            for rank in range(num_left):
                 tile = nth_tile(mask, rank)
-                if tiles[slot] >= 0 and tiles[slot] != tile:
+                if tiles[slot] != -1 and tiles[slot] != tile:
                     continue
                 for stack in range(1, width + 1):
-                    if chips[slot] >= 0 and chips[slot] != stack:
+                    if chips[slot] != -1 and chips[slot] != stack:
                         continue
-                    if can_end[mask ^ (1 << tile), left - stack]:
-                        fits[row + rank * width + stack - 1] = True
-                        can_end[mask, left] = True
-    return fits
+                    entry = row + rank * width + stack - 1
+                    weight = model[entry] * fit[mask ^ (1 << tile), left - stack]
+                    given[entry] = weight
+                    total += weight
+            fit[mask, left] = total
+            if total > 0:
+                for entry in range(row, row + num_left * width):
+                    given[entry] /= total
+    return given, fit[offsets.shape[0] - 1, num_chips]
 
 
 def row_starts(offsets: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -27,6 +27,7 @@ __all__ = [
     "Placed",
     "Setup",
     "complete_setup",
+    "count_bits",
     "count_completions",
     "count_setups",
     "decode_setup",
@@ -123,7 +124,7 @@ class PartialSetup:
 
     @property
     def placed(self) -> Placed:
-        """The board as compiled code reads it; ``NOTHING_PLACED`` if it is empty.
+        """The board as compiled code reads it.
 
         Examples
         --------
@@ -134,8 +135,7 @@ class PartialSetup:
             np.array([OPEN if part is None else part for part in parts], np.int64)
             for parts in (self.tiles, self.chips)
         )
-        is_empty = (tiles == OPEN).all() and (chips == OPEN).all()
-        return NOTHING_PLACED if is_empty else Placed(tiles, chips)
+        return Placed(tiles, chips)
 
 
 class Placed(NamedTuple):
@@ -143,15 +143,24 @@ class Placed(NamedTuple):
 
     Attributes
     ----------
-    tiles, chips : ndarray of int64, shape (N,) or (0,)
-        What stands in each slot, ``OPEN`` where that is not said; empty if nothing is placed.
+    tiles, chips : ndarray of int64, shape (N,)
+        What stands in each slot, ``OPEN`` where that is not said; in ``NOTHING_PLACED``, which is
+        an empty board of any game, of shape (0,).
     """
 
     tiles: NDArray[np.int64]
     chips: NDArray[np.int64]
 
     def __bool__(self) -> bool:
-        return len(self.tiles) > 0
+        return bool((self.tiles != OPEN).any() or (self.chips != OPEN).any())
+
+    def fits(self, tiles: NDArray[np.int64], chips: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of some setups complete the board; bool, shape (setups,).
+
+        ``tiles`` and ``chips``, int64 of shape (setups, N), are what these place.
+        """
+        fits = ((self.tiles == OPEN) | (tiles == self.tiles)).all(axis=1)
+        return fits & ((self.chips == OPEN) | (chips == self.chips)).all(axis=1)
 
     def count(self, game: Game) -> int:
         """Return how many setups complete the board."""
@@ -306,6 +315,17 @@ def decode_setup(number: int, game: Game) -> Setup:
 
 
 @njit(cache=True, nogil=True)
+def count_bits(mask):
+    """Return how many of the lower 63 bits of a set are 1."""
+    mask -= (mask >> 1) & 0x5555555555555555
+    mask = (mask & 0x3333333333333333) + ((mask >> 2) & 0x3333333333333333)
+    mask = (mask + (mask >> 4)) & 0x0F0F0F0F0F0F0F0F
+    mask += mask >> 8
+    mask += mask >> 16
+    return (mask + (mask >> 32)) & 127
+
+
+@njit(cache=True, nogil=True)
 def draw_order(rng, items):
     """Shuffle ``items`` in place, uniformly."""
     for last in range(items.shape[0] - 1, 0, -1):
@@ -385,16 +405,9 @@ def draw_setup(game: Game, rng: np.random.Generator) -> Setup:
 
 def complete_setup(partial: PartialSetup, game: Game, rng: np.random.Generator) -> Setup:
     """Return a completion of a half-placed board, uniform over all completions."""
-    left = np.array([t for t in range(game.num_tiles) if t not in partial.tiles], np.int64)
-    draw_order(rng, left)
-    open_chips = np.zeros(partial.chips.count(None), np.int64)
-    if len(open_chips):
-        draw_composition(rng, game.num_chips - sum(s or 0 for s in partial.chips), open_chips)
-    next_tile, next_stack = iter(left.tolist()), iter(open_chips.tolist())
-    return Setup(
-        tuple(next(next_tile) if t is None else t for t in partial.tiles),
-        tuple(next(next_stack) if s is None else s for s in partial.chips),
-    )
+    tiles, chips = np.zeros(game.num_tiles, np.int64), np.zeros(game.num_tiles, np.int64)
+    draw_completion(rng, game.num_chips, *partial.placed, tiles, chips)
+    return Setup.of_rows(tiles, chips)
 
 
 def count_completions(partial: PartialSetup, game: Game) -> int:

@@ -5,8 +5,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from solver.completion import complete_from_strategy, condition_model
-from solver.memoryless import memoryless_prob, row_offsets
+from solver.completion import complete_from_strategy
+from solver.memoryless import condition_model, memoryless_prob, row_offsets
 from solver.rules import Game
 from solver.setups import PartialSetup, Setup, list_setups
 from solver.strategy import BY_TILE, LISTED, MEMORYLESS, make_strategy

@@ -10,9 +10,9 @@ from random_strategies import memoryless_setups
 from scipy.stats import chisquare
 
 from solver.memoryless import (
+    condition_model,
     count_entries,
     draw_memoryless,
-    fitting_entries,
     memoryless_prob,
     rank_of,
     row_offsets,
@@ -97,12 +97,12 @@ def test_zero_entries_are_never_drawn():
 
 
 @pytest.mark.parametrize("text", ["2", "?:3", "?,1:2", "?,?,0:?,?:1", "3,1,0,2", "0:1,2:2,3:1,1:4"])
-def test_fitting_entries_are_those_that_completions_come_through(text):
+def test_entries_that_fit_a_board_are_those_that_completions_come_through(text):
     """And in rows that none comes through, those after which the rest can be completed."""
     game = Game(4, 8)
     offsets, size = row_offsets(4, 8)
     placed = PartialSetup.parse(text, game).placed
-    fits = fitting_entries(offsets, size, *placed)
+    fits = condition_model(uniform_model(4, 8), offsets, *placed)[0] > 0
     passed = np.zeros(size, bool)
     for tiles, chips in zip(*list_completions(game, placed), strict=True):
         mask, left = 15, 8

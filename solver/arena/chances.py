@@ -12,10 +12,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from solver.abstraction import count_bits
 from solver.arena.baseline import card_id, num_stacks
 from solver.memoryless import nth_tile
 from solver.rules import Game
+from solver.setups import count_bits
 from solver.strategy import BY_TILE, LISTED, MEMORYLESS, Strategy
 
 __all__ = ["card_chances", "expected_setup_value"]

@@ -109,7 +109,7 @@ from solver.mccfr.updates import (
     refresh_decisions,
     refresh_plans,
 )
-from solver.memoryless import fitting_entries, row_offsets, row_starts, uniform_model
+from solver.memoryless import condition_model, row_offsets, row_starts, uniform_model
 from solver.places import EMPTY, MOST_FILLED, take_places
 from solver.plans import project_plans
 from solver.rules import Game, InputError
@@ -585,12 +585,12 @@ class SampledSolver:
         if size == 0:
             return sums.astype(np.float32)
         starts = row_starts(offsets)
-        totals = np.repeat(np.add.reduceat(sums, starts), np.diff(np.append(starts, size)))
+        widths = np.diff(np.append(starts, size))
+        totals = np.repeat(np.add.reduceat(sums, starts), widths)
         uniform = uniform_model(self.game.num_tiles, self.game.num_chips).astype(np.float64)
         if placed := self._bound.placed:
-            fits = fitting_entries(offsets, size, *placed)
-            counts = np.add.reduceat(fits.astype(np.int64), starts)
-            counts = np.repeat(counts, np.diff(np.append(starts, size)))
+            fits = condition_model(uniform, offsets, *placed)[0] > 0.0
+            counts = np.repeat(np.add.reduceat(fits.astype(np.int64), starts), widths)
             uniform = np.divide(fits, counts, out=uniform, where=counts > 0)
         model = np.divide(sums, totals, out=uniform.copy(), where=totals > 0.0)
         return ((1.0 - _SUPPORT) * model + _SUPPORT * uniform).astype(np.float32)

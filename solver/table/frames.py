@@ -31,7 +31,6 @@ from solver.abstraction import (
     DETAILS,
     FEATURES,
     VERSION,
-    count_bits,
     detail_columns,
     detail_sizes,
     feature_columns,
@@ -44,7 +43,7 @@ from solver.lock import UNBOUND, bound_of, check_lock
 from solver.memoryless import count_entries, nth_tile, row_offsets, row_starts
 from solver.places import EMPTY
 from solver.rules import Game, InputError
-from solver.setups import count_setups, list_setups
+from solver.setups import count_bits, count_setups, list_setups
 from solver.strategy import Strategy, exact_strategy, num_columns
 from solver.table.manifest import Abstraction, LockFacts, Manifest, Round, new_manifest
 from solver.table.pay_columns import PREFIX, pay_columns, read_pay_columns
