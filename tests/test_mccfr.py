@@ -22,6 +22,7 @@ from solver.judge import evaluate, exploitability
 from solver.mccfr import SampledSolver, SamplingOptions, estimate_sampled, population, solve_sampled
 from solver.mccfr.kernels import NUM_DECISIONS, NUM_TRIED, draw_opponent, new_work
 from solver.mccfr.options import batch_for
+from solver.mccfr.solver import forget
 from solver.mccfr.tables import KNOWN, new_answers
 from solver.mccfr.updates import apply_plans, refresh_answer
 from solver.memoryless import row_offsets
@@ -314,7 +315,7 @@ def test_an_epoch_forgets_regrets_weights_and_plans_but_neither_keys_nor_average
     averages = solver._average_of(fine, places)
     assert len(places) > 0
     assert (coarse.record["fold"] + coarse.record["match"] != 0.0).any()
-    solver._forget(run_in_turn)
+    forget([(solver, solver)], run_in_turn)
     for forgotten in (coarse.record["fold"], coarse.record["match"], solver._plans.gained):
         assert not forgotten.any()
     assert (solver._plans.chips != plans.chips).any()
@@ -341,7 +342,7 @@ def test_replies_win_by_the_judge_and_stay_among_the_plans():
     solver = SampledSolver(game, seed=4, options=options)
     solver.run(2048)
     strategy = solver.strategy()
-    solver._forget(run_in_turn)
+    forget([(solver, solver)], run_in_turn)
     chips, turns = solver._replies
     distinct = {(*c, *t) for c, t in zip(chips.tolist(), turns.tolist(), strict=True)}
     assert 8 <= len(distinct) == len(chips) <= 2 * 3 * 4

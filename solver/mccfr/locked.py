@@ -15,9 +15,8 @@ What a lock costs is not known afterwards: neither side's value is.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
@@ -29,10 +28,10 @@ from solver.mccfr.solve import (
     SampledSolution,
     check_limits,
     solution_of,
-    work_until,
+    work,
 )
 from solver.mccfr.solver import SampledSolver, run_batches
-from solver.rules import Game, InputError
+from solver.rules import InputError
 
 __all__ = ["SEATS", "LockedSampledSolver", "SampledLockedSolution", "solve_locked_sampled"]
 
@@ -186,13 +185,12 @@ def solve_locked_sampled(
     """
     limits = check_limits(iterations, time_limit)
     bound_of(lock)  # what is wrong with it is said before anything is compiled
-    SampledSolver(Game(2, 2), options=replace(options, batch=0) if options else None).run(1)
-    start = time.perf_counter()  # compiling, above, is not counted
-    solver = LockedSampledSolver(lock, seed=seed, threads=threads, options=options)
-    if state is not None:
-        solver.restore(state)
-    work_until(solver, limits, Following(progress, checkpoint, checkpoint_seconds), start)
-    seconds = time.perf_counter() - start
+    following = Following(progress, checkpoint, checkpoint_seconds)
+
+    def new() -> LockedSampledSolver:
+        return LockedSampledSolver(lock, seed=seed, threads=threads, options=options)
+
+    solver, seconds = work(new, options, state, limits, following)
     return SampledLockedSolution(
         solution_of(solver.locked, seconds, solver.state()),
         solution_of(solver.opponent, seconds, {}),

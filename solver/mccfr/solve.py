@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ __all__ = [
     "check_limits",
     "solution_of",
     "solve_sampled",
-    "work_until",
+    "work",
 ]
 
 _SAVING = 0.05
@@ -114,6 +114,12 @@ class Solver(Protocol):
     def state(self) -> dict[str, NDArray[Any]]:
         """Return what is needed to go on."""
 
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Take over a saved state."""
+
+
+AnySolver = TypeVar("AnySolver", bound=Solver)
+
 
 class Limits(NamedTuple):
     """When a solve ends: iterations in all, seconds of this run; None for no limit."""
@@ -174,13 +180,13 @@ def solve_sampled(
     (1024, 'shown-1')
     """
     limits = check_limits(iterations, time_limit)
-    SampledSolver(Game(2, 2), options=replace(options, batch=0) if options else None).run(1)
-    start = time.perf_counter()  # compiling, above, is not counted
-    solver = SampledSolver(game, seed=seed, threads=threads, options=options)
-    if state is not None:
-        solver.restore(state)
-    work_until(solver, limits, Following(progress, checkpoint, checkpoint_seconds), start)
-    return solution_of(solver, time.perf_counter() - start, solver.state())
+    following = Following(progress, checkpoint, checkpoint_seconds)
+
+    def new() -> SampledSolver:
+        return SampledSolver(game, seed=seed, threads=threads, options=options)
+
+    solver, seconds = work(new, options, state, limits, following)
+    return solution_of(solver, seconds, solver.state())
 
 
 def check_limits(iterations: int | None, time_limit: float | None) -> Limits:
@@ -194,7 +200,27 @@ def check_limits(iterations: int | None, time_limit: float | None) -> Limits:
     return Limits(iterations, time_limit)
 
 
-def work_until(solver: Solver, limits: Limits, following: Following, start: float) -> None:
+def work(
+    new: Callable[[], AnySolver],
+    options: SamplingOptions | None,
+    state: dict[str, NDArray[Any]] | None,
+    limits: Limits,
+    following: Following,
+) -> tuple[AnySolver, float]:
+    """Return a new solver, run from a saved state to its limits, and the seconds it took.
+
+    Everything is compiled before the clock starts.
+    """
+    SampledSolver(Game(2, 2), options=replace(options, batch=0) if options else None).run(1)
+    start = time.perf_counter()
+    solver = new()
+    if state is not None:
+        solver.restore(state)
+    _work_until(solver, limits, following, start)
+    return solver, time.perf_counter() - start
+
+
+def _work_until(solver: Solver, limits: Limits, following: Following, start: float) -> None:
     """Run a solver to its limits; ``start`` is when the clock started."""
     limit = math.inf if limits.time_limit is None else limits.time_limit
     progress, checkpoint, checkpoint_seconds = following

@@ -115,7 +115,7 @@ from solver.plans import project_plans
 from solver.rules import Game, InputError
 from solver.strategy import Strategy
 
-__all__ = ["SampledSolver", "run_batches"]
+__all__ = ["SampledSolver", "forget", "run_batches"]
 
 _DOUBT = 1_000
 """Tries of a plan that its first gains are weighed down by."""
@@ -227,9 +227,9 @@ class SampledSolver:
 
     def _begin_batch(self, against: SampledSolver) -> list[Callable[[], None]]:
         """Return what plays the chunks of a batch against another's strategy as it stands."""
-        frozen = self._frozen(against)
+        batch = self._frozen(against)
         self._weights += self._weight()
-        return [lambda chunk=chunk: self._play(chunk, frozen) for chunk in range(NUM_CHUNKS)]  # type: ignore[misc]
+        return [lambda chunk=chunk: self._play(chunk, batch) for chunk in range(NUM_CHUNKS)]  # type: ignore[misc]
 
     def _updates(self) -> list[Callable[[], None]]:
         """Return what brings the tables up to date after the chunks of a batch were played."""
@@ -270,7 +270,13 @@ class SampledSolver:
     def _frozen(self, against: SampledSolver | None = None) -> Batch:
         """Return what the chunks of a batch are played with, against another or oneself."""
         against = against or self
-        sampling = Sampling(
+        mine = self._frozen_strategy()
+        theirs = mine if against is self else against._frozen_strategy()
+        return Batch(self._sampling(against), mine, theirs)
+
+    def _sampling(self, against: SampledSolver) -> Sampling:
+        """Return how the chunks of a batch sample."""
+        return Sampling(
             self.game.num_chips,
             self.game.is_win,
             self.options.tried - self._scouted,
@@ -281,7 +287,6 @@ class SampledSolver:
             replies_among(against._replies, self.options, self.game),
             len(self.kinds) + len(against.kinds) > 0,
         )
-        return Batch(sampling, self._frozen_strategy(), against._frozen_strategy())
 
     def _frozen_strategy(self) -> Frozen:
         """Return the current strategy as kernels play it."""
@@ -300,7 +305,7 @@ class SampledSolver:
         seeds = np.random.SeedSequence(self.seed, spawn_key=(self.batches, part, *self._stream))
         return np.random.Generator(np.random.PCG64(seeds))
 
-    def _play(self, chunk: int, frozen: Batch) -> None:
+    def _play(self, chunk: int, batch: Batch) -> None:
         """Play a chunk of a batch into its own log, with its own seed."""
         n = self.game.num_tiles
         rng = self._rng(chunk)
@@ -309,7 +314,7 @@ class SampledSolver:
         self._logs[chunk].fill[:] = 0
         left = self.batch_size // NUM_CHUNKS
         while left > 0:
-            left -= play_chunk(work, frozen, self._logs[chunk], rng, left, room)
+            left -= play_chunk(work, batch, self._logs[chunk], rng, left, room)
             if left > 0:
                 self._logs[chunk] = longer_log(self._logs[chunk], room)
 
@@ -321,10 +326,6 @@ class SampledSolver:
     def begins_epoch(self) -> bool:
         """Whether the next batch is the first of an epoch, not the first of all."""
         return self.batches > 0 and self._age() == 0
-
-    def _forget(self, run_all: RunAll) -> None:
-        """Begin a new epoch; see :func:`forget`."""
-        forget([(self, self)], run_all)
 
     def _end_epoch(self) -> None:
         """Forget all regrets, in place.
@@ -646,9 +647,9 @@ def forget(seats: Seats, run_all: RunAll) -> None:
     for one, _ in seats:
         one._end_epoch()
     climbing = [(one, other) for one, other in seats if one.options.climbs and not one._is_listed]
-    averages = {id(one): one._average_of_past() for one, _ in seats} if climbing else {}
+    averages = {one: one._average_of_past() for one, _ in seats} if climbing else {}
     for one, other in climbing:
-        mine, theirs = averages[id(one)], averages[id(other)]
-        one._find_replies(one._frozen(other)._replace(mine=mine, theirs=theirs), run_all)
+        average = Batch(one._sampling(other), averages[one], averages[other])
+        one._find_replies(average, run_all)
     for one, _ in seats:
         one._draw_population(one._rng(NUM_CHUNKS + 2))
