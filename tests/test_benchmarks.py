@@ -156,3 +156,22 @@ def test_boards_laid_from_observations_have_the_keys_of_those_observed(game, mon
             assert decision_detail(laid, slot, 0) == detail
             num_decisions += 1
     assert num_decisions > 60
+
+
+def test_rival_with_the_same_keys_is_the_strategy_itself(monkeypatch):
+    """The seats of a symmetric game then learn alike, and an answer is worth the same in both."""
+    monkeypatch.syspath_prepend(str(PEERS.parent))
+    from diagnosis import KeyedSolve, build_tree
+
+    game = Game(3, 6)
+    plain = {"drop_dominated": False, "fold_endings": False}
+    one = KeyedSolve(build_tree(game, **plain), "coarse", "listed", 0.2)
+    two = KeyedSolve(
+        build_tree(game, **plain, one_strategy=False), "coarse", "listed", 0.2, "coarse"
+    )
+    for solve in (one, two):
+        for _ in range(20):
+            solve.iterate()
+    for average in ("infostate", "key", "time"):
+        assert two.exploitability(average) == pytest.approx(one.exploitability(average), abs=1e-9)
+    assert one.exploitability("time") > 0.01

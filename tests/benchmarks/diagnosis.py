@@ -12,7 +12,12 @@ uniformly.  So a table says what a key costs in the end, however many samples ar
 Keys (``KEYS``)
     ``infostate`` loses nothing.  ``coarse`` and ``fine`` are those of :mod:`solver.abstraction`.
     ``present`` keeps the own tile and the set of tiles left, all stacks and totals of chips, what
-    was shown and the hidden colours; ``arranged`` keeps the own later slots as well.
+    was shown and the hidden colours; ``arranged`` keeps the own later slots as well.  ``owned`` is
+    the coarse key and the own slots from the one being decided on.
+Rivals (``RIVALS``)
+    What learns beside the strategy.  Without one, the strategy plays itself, so that its opponents
+    share regrets as it does.  A rival has keys of its own and a regret for each setup: the strategy
+    learns against opponents who can tell more apart (compare CFR-BR: Johanson and others 2012).
 Setups
     ``listed``: a regret for each setup.  ``memoryless``: a regret for each entry of
     :mod:`solver.memoryless`; a row's values are weighted by the average strategy's reach and a
@@ -41,8 +46,8 @@ from rich.table import Table
 
 from solver import Game
 from solver.abstraction import decision_full_key, fine_key_of, key_of_full
-from solver.cfr.iterate import new_buffers, run_batches, sum_roots
-from solver.cfr.passes import Rule
+from solver.cfr.iterate import Setups, new_buffers, run_batches, sum_roots
+from solver.cfr.passes import Rule, State
 from solver.cfr.solver import new_problem, response_values
 from solver.infostate import HIDDEN, infostate_key
 from solver.memoryless import rank_of, row_offsets
@@ -52,10 +57,12 @@ from solver.tree.build import PublicTree, build_tree
 from solver.tree.view import infostate_observations, side_decisions
 
 GAMES = ["4x8", "4x10", "5x7"]
-KEYS = ("infostate", "coarse", "fine", "present", "arranged")
+KEYS = ("infostate", "coarse", "fine", "present", "arranged", "owned")
+RIVALS = (("coarse", "fine"), ("coarse", "owned"), ("coarse", "infostate"), ("fine", "owned"))
+"""Keys of a strategy and of its rival."""
 SETUPS = ("listed", "memoryless")
 COLUMNS = (
-    "game", "key", "num_keys", "setups", "explore", "iterations",
+    "game", "key", "num_keys", "rival", "setups", "explore", "iterations",
     "by_infostate", "by_key", "by_time", "seconds",
 )  # fmt: skip
 
@@ -117,9 +124,13 @@ def keys_of(observations, slots, num_chips, kind):
             keys[row] = infostate_key(seen)
             continue
         lay_board(board, seen, slot, num_chips)
-        if kind <= 2:
+        if kind <= 2 or kind == 5:
             full = decision_full_key(board, slot, 0, num_chips)
-            keys[row] = key_of_full(full) if kind == 1 else fine_key_of(full)
+            keys[row] = fine_key_of(full) if kind == 2 else key_of_full(full)
+            if kind == 5:
+                seen[:slot] = 0
+                seen[:, 2:] = 0
+                keys[row] = infostate_key(seen) ^ (keys[row] * np.uint64(0x9E3779B97F4A7C15))
             continue
         blank(seen, slot, kind == 4)
         later = board.chips[0, slot + 1 :].sum()
@@ -184,66 +195,57 @@ class Rows:
         self.model = np.divide(expected, summed, out=self.uniform.copy(), where=summed > 1e-14)
 
 
-class KeyedSolve:
-    """CFR+ with linear averaging, infostates sharing regrets by key."""
+class Learner:
+    """What is learned for one strategy, which has one seat of a game, or both.
 
-    def __init__(self, tree: PublicTree, key: str, setups: str, explore: float) -> None:
-        self.problem = new_problem(tree)
-        self.buffers = new_buffers(tree.arrays)
-        self.batches = np.arange(len(tree.arrays.batch_start) - 1)
+    ``number`` holds the key's place of each open infostate, for each of its seats.
+    """
+
+    def __init__(
+        self, tree: PublicTree, seats: tuple[int, ...], key: str, setups: str, explore: float
+    ) -> None:
+        self.seats = seats
         observations, slots = infostate_observations(tree)
-        keys = keys_of(observations, slots, tree.game.num_chips, KEYS.index(key))
-        found, numbers = np.unique(keys, return_inverse=True)
-        self.num_keys = len(found)
         split = tree.num_side_infostates[0]
-        self.number = []
-        for player, part in enumerate((slice(0, split), slice(split, None))):
-            row = side_decisions(tree, player).row
-            of_open = np.zeros(tree.num_open_infostates[player], np.int64)
-            of_open[row[row >= 0]] = numbers[part][row >= 0]
-            self.number.append(of_open)
+        parts = [(slice(0, split), slice(split, None))[seat] for seat in seats]
+        keys = [
+            keys_of(observations[part], slots[part], tree.game.num_chips, KEYS.index(key))
+            for part in parts
+        ]
+        found, numbers = np.unique(np.concatenate(keys), return_inverse=True)
+        self.num_keys = len(found)
+        self.number = {}
+        for seat, mine in zip(seats, np.split(numbers, [len(keys[0])]), strict=False):
+            row = side_decisions(tree, seat).row
+            of_open = np.zeros(tree.num_open_infostates[seat], np.int64)
+            of_open[row[row >= 0]] = mine[row >= 0]
+            self.number[seat] = of_open
         self.explore = explore / tree.num_setups
         self.regret = np.zeros((2, self.num_keys))
         self.match = np.full(self.num_keys, 0.5)
-        self.by_time, self.weights, self.iterations = np.zeros(self.num_keys), 0.0, 0
+        self.by_time = np.zeros(self.num_keys)
         self.setup_regret = np.zeros(tree.num_setups)
         self.rows = Rows(tree.game, tree.root_setup) if setups == "memoryless" else None
-        if self.rows:
-            self.problem.setups[0].prob[:] = self.rows.probs()
+        uniform = np.full(tree.num_setups, 1.0 / tree.num_setups)
+        prob = self.rows.probs() if self.rows else uniform
+        self.setups = Setups(np.zeros(tree.num_setups), prob, np.zeros(tree.num_setups))
 
-    def iterate(self) -> None:
-        self.iterations += 1
-        weight = float(self.iterations)
-        self.by_time += weight * self.match
-        self.weights += weight
-        states = self.problem.states
-        before = [state.sum_fold + state.sum_match for state in states]
-        for state in states:
-            state.regret_fold[:] = 0.0
-            state.regret_match[:] = 0.0
-        for side in range(2):  # a pass leaves its own idea of the strategy behind
-            for state, number in zip(states, self.number, strict=True):
-                state.match[:] = self.match[number]
-            rule = Rule(False, 1.0, 1.0, 0.0, weight)
-            run_batches(self.problem, self.batches, side, side + 1, rule, self.buffers)
-        for state, number, past in zip(states, self.number, before, strict=True):
-            state.match[:] = self.match[number]
-            reach = (state.sum_fold + state.sum_match - past) / weight + self.explore
+    def match_regrets(self, states: tuple[State, State], reach: dict[int, NDArray]) -> None:
+        """Add what an iteration's regrets count for; ``reach`` is that of each own infostate."""
+        for seat, number in self.number.items():
+            state, weight = states[seat], reach[seat] + self.explore
             for action, new in enumerate((state.regret_fold, state.regret_match)):
-                self.regret[action] += np.bincount(number, reach * new, self.num_keys)
+                self.regret[action] += np.bincount(number, weight * new, self.num_keys)
         np.maximum(self.regret, 0.0, out=self.regret)
         both = self.regret.sum(axis=0)
         half = np.full(self.num_keys, 0.5)
         self.match = np.divide(self.regret[1], both, out=half, where=both > 0)
-        self._update_setups(weight)
 
-    def _update_setups(self, weight: float) -> None:
-        setups = self.problem.setups[0]
+    def update_setups(self, value: NDArray[np.float64], weight: float) -> None:
+        """Match the regrets of setups; ``value`` by setup, summed over the seats."""
+        setups = self.setups
         setups.total[:] += weight * setups.prob
-        for player in range(2):
-            sum_roots(self.problem, player)
-        value = self.problem.value[0] + self.problem.value[1]
-        value -= setups.prob @ value
+        value = value - setups.prob @ value
         if self.rows:
             self.rows.update(value, weight)
             setups.prob[:] = self.rows.probs()
@@ -253,25 +255,85 @@ class KeyedSolve:
         total = expected.sum()
         setups.prob[:] = expected / total if total > 1e-12 else 1.0 / len(value)
 
-    def exploitability(self, average: str) -> float:
-        """Return that of the average strategy; ``average`` is infostate, key or time."""
-        states = self.problem.states
+    def average_by_key(self, states: tuple[State, State]) -> NDArray[np.float64]:
+        """Return the average probability of matching by key, over own reach."""
         sums = np.zeros((2, self.num_keys))
-        for state, number in zip(states, self.number, strict=True):
+        for seat, number in self.number.items():
+            state = states[seat]
             sums[0] += np.bincount(number, state.sum_match, self.num_keys)
             sums[1] += np.bincount(number, state.sum_fold + state.sum_match, self.num_keys)
-        by_key = np.divide(sums[0], sums[1], out=self.match.copy(), where=sums[1] > 0)
-        judged = []
-        for state, number in zip(states, self.number, strict=True):
-            match = (by_key if average == "key" else self.by_time / self.weights)[number]
+        return np.divide(sums[0], sums[1], out=self.match.copy(), where=sums[1] > 0)
+
+
+class KeyedSolve:
+    """CFR+ with linear averaging, infostates sharing regrets by key.
+
+    A strategy has both seats, or the first against a ``rival`` with other keys; then the tree is
+    one of two strategies.
+    """
+
+    def __init__(
+        self, tree: PublicTree, key: str, setups: str, explore: float, rival: str = ""
+    ) -> None:
+        seats = (0,) if rival else (0, 1)
+        self.mine = Learner(tree, seats, key, setups, explore)
+        self.learners = [self.mine]
+        if rival:
+            self.learners.append(Learner(tree, (1,), rival, "listed", explore))
+        self.problem = new_problem(tree)._replace(
+            setups=(self.mine.setups, self.learners[-1].setups)
+        )
+        self.buffers = new_buffers(tree.arrays)
+        self.batches = np.arange(len(tree.arrays.batch_start) - 1)
+        self.weights, self.iterations = 0.0, 0
+
+    def lay(self) -> None:
+        """Put the current answers where the passes look for them, in place."""
+        for learner in self.learners:
+            for seat, number in learner.number.items():
+                self.problem.states[seat].match[:] = learner.match[number]
+
+    def iterate(self) -> None:
+        self.iterations += 1
+        weight = float(self.iterations)
+        self.weights += weight
+        for learner in self.learners:
+            learner.by_time += weight * learner.match
+        states = self.problem.states
+        before = [state.sum_fold + state.sum_match for state in states]
+        for state in states:
+            state.regret_fold[:] = 0.0
+            state.regret_match[:] = 0.0
+        for side in range(2):  # a pass leaves its own idea of the strategy behind
+            self.lay()
+            rule = Rule(False, 1.0, 1.0, 0.0, weight)
+            run_batches(self.problem, self.batches, side, side + 1, rule, self.buffers)
+            sum_roots(self.problem, side)
+        reach = {
+            seat: (state.sum_fold + state.sum_match - before[seat]) / weight
+            for seat, state in enumerate(states)
+        }
+        for learner in self.learners:
+            learner.match_regrets(states, reach)
+            value = np.sum([self.problem.value[seat] for seat in learner.seats], axis=0)
+            learner.update_setups(value, weight)
+        self.lay()
+
+    def exploitability(self, average: str) -> float:
+        """Return that of the average strategy; ``average`` is infostate, key or time."""
+        mine, states = self.mine, list(self.problem.states)
+        by_key = mine.average_by_key(self.problem.states)
+        for seat, number in mine.number.items():
+            state = states[seat]
+            match = (by_key if average == "key" else mine.by_time / self.weights)[number]
             if average == "infostate":
                 both = state.sum_fold + state.sum_match
                 match = np.divide(state.sum_match, both, out=state.match.copy(), where=both > 0)
-            judged.append(state._replace(match=match))
-        setups = self.problem.setups[0]
-        setups = setups._replace(prob=setups.total / setups.total.sum())
-        problem = self.problem._replace(states=(judged[0], judged[1]), setups=(setups, setups))
-        return response_values(problem)[0]
+            states[seat] = state._replace(match=match)
+        played = mine.setups._replace(prob=mine.setups.total / mine.setups.total.sum())
+        theirs = played if 1 in mine.seats else self.problem.setups[1]
+        problem = self.problem._replace(states=(states[0], states[1]), setups=(played, theirs))
+        return response_values(problem)[1]
 
 
 def main(
@@ -280,27 +342,30 @@ def main(
     explore: Annotated[float, typer.Option(min=0.0, help="Uniform share of own setups.")] = 0.2,
     out: Annotated[Path, typer.Option(help="Folder.")] = Path("results/diagnosis"),
 ) -> None:
-    """Measure what keys, setup families and averages cost."""
+    """Measure what keys, setup families, rivals and averages cost."""
     out.mkdir(parents=True, exist_ok=True)
     table = Table(*COLUMNS)
     with (out / "costs.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS)
         writer.writeheader()
         for name in games or GAMES:
-            tree = build_tree(Game.parse(name), drop_dominated=False, fold_endings=False)
-            for setups in SETUPS:
-                for key in KEYS:
-                    start = time.perf_counter()
-                    solve = KeyedSolve(tree, key, setups, explore)
-                    for _ in range(iterations):
-                        solve.iterate()
-                    values = [solve.exploitability(a) for a in ("infostate", "key", "time")]
-                    seconds = round(time.perf_counter() - start, 1)
-                    row = (name, key, solve.num_keys, setups, explore, iterations)
-                    row += (*(round(value, 5) for value in values), seconds)
-                    writer.writerow(dict(zip(COLUMNS, row, strict=True)))
-                    file.flush()
-                    table.add_row(*map(str, row))
+            game = Game.parse(name)
+            one = build_tree(game, drop_dominated=False, fold_endings=False)
+            two = build_tree(game, drop_dominated=False, fold_endings=False, one_strategy=False)
+            cases = [(key, "", setups) for setups in SETUPS for key in KEYS]
+            cases += [(*keys, setups) for setups in SETUPS for keys in RIVALS]
+            for key, rival, setups in cases:
+                start = time.perf_counter()
+                solve = KeyedSolve(two if rival else one, key, setups, explore, rival)
+                for _ in range(iterations):
+                    solve.iterate()
+                values = [solve.exploitability(a) for a in ("infostate", "key", "time")]
+                seconds = round(time.perf_counter() - start, 1)
+                row = (name, key, solve.mine.num_keys, rival, setups, explore, iterations)
+                row += (*(round(value, 5) for value in values), seconds)
+                writer.writerow(dict(zip(COLUMNS, row, strict=True)))
+                file.flush()
+                table.add_row(*map(str, row))
     Console().print(table)
     write_manifest(out)
 
