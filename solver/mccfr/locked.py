@@ -77,6 +77,7 @@ class LockedSampledSolver:
     Examples
     --------
     >>> from solver.lock import parse_lock
+    >>> from solver.rules import Game
     >>> lock = parse_lock('{"setups": [{"setup": "1:2"}]}', Game(2, 3))
     >>> solver = LockedSampledSolver(lock, seed=1)
     >>> solver.run_batches(1, lambda: True)
@@ -178,6 +179,7 @@ def solve_locked_sampled(
     Examples
     --------
     >>> from solver.lock import parse_lock
+    >>> from solver.rules import Game
     >>> lock = parse_lock('{"answers": [{"gap": 1, "match": 1}]}', Game(3, 6))
     >>> found = solve_locked_sampled(lock, iterations=1000, seed=1)
     >>> found.locked.iterations, found.opponent.iterations
