@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from threading import Event
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from solver.judge import evaluate, exploitability
 from solver.mccfr import SampledSolver, SamplingOptions, estimate_sampled, population, solve_sampled
 from solver.mccfr.kernels import NUM_DECISIONS, NUM_TRIED, draw_opponent, new_work
 from solver.mccfr.options import batch_for
-from solver.mccfr.solver import forget
+from solver.mccfr.solver import forget, seek_replies
 from solver.mccfr.tables import KNOWN, new_answers
 from solver.mccfr.updates import apply_plans, refresh_answer
 from solver.memoryless import row_offsets
@@ -44,6 +45,11 @@ def assert_same_state(first: dict, second: dict) -> None:
 def run_in_turn(tasks):
     for task in tasks:
         task()
+
+
+def end_epoch(solver):
+    seats = [(solver, solver)]
+    forget(seats, seek_replies(seats, run_in_turn, Event()))
 
 
 def test_table_is_the_same_bit_for_bit_when_two_threads_play():
@@ -77,6 +83,44 @@ def test_restored_solver_forgets_when_the_whole_one_does():
     half = solve_sampled(game, iterations=1024, seed=5, options=options)
     rest = solve_sampled(game, iterations=2048, seed=5, options=options, state=half.state)
     assert_same_state(whole.state, rest.state)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_search_for_replies_is_begun_again_when_it_was_stopped(threads, monkeypatch):
+    from solver.mccfr import solver as mccfr
+
+    monkeypatch.setattr(mccfr, "_LOOK_SECONDS", 0.001)
+    game, options = Game(6, 12), SamplingOptions(batch=256, epoch=512, climbs=3)
+    whole = SampledSolver(game, seed=5, options=options)
+    whole.run(1024)
+    half = SampledSolver(game, seed=5, threads=threads, options=options)
+    half.run(512)
+    ended = half.state()
+    half.run_batches(2, lambda: False)  # asked after a batch, or else while replies are looked for
+    assert half.iterations == 512
+    assert_same_state(half.state(), ended)
+    half.run(512)
+    assert_same_state(half.state(), whole.state())
+
+
+def test_search_for_replies_ends_soon_when_who_is_asked_fails(monkeypatch):
+    from solver.mccfr import solver as mccfr
+
+    monkeypatch.setattr(mccfr, "_LOOK_SECONDS", 0.001)
+    solver = SampledSolver(
+        Game(6, 12), seed=5, options=SamplingOptions(batch=256, epoch=256, climbs=50)
+    )
+    solver.run(256)
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solver.run_batches(1, interrupt)
+    assert solver.iterations == 256
+    assert not solver.rounds.size
+    solver.run(256)
+    assert len(solver.rounds) == 1
 
 
 def test_table_is_the_same_when_logs_have_to_grow(monkeypatch):
@@ -315,7 +359,7 @@ def test_an_epoch_forgets_regrets_weights_and_plans_but_neither_keys_nor_average
     averages = solver._average_of(fine, places)
     assert len(places) > 0
     assert (coarse.record["fold"] + coarse.record["match"] != 0.0).any()
-    forget([(solver, solver)], run_in_turn)
+    end_epoch(solver)
     for forgotten in (coarse.record["fold"], coarse.record["match"], solver._plans.gained):
         assert not forgotten.any()
     assert (solver._plans.chips != plans.chips).any()
@@ -342,7 +386,7 @@ def test_replies_win_by_the_judge_and_stay_among_the_plans():
     solver = SampledSolver(game, seed=4, options=options)
     solver.run(2048)
     strategy = solver.strategy()
-    forget([(solver, solver)], run_in_turn)
+    end_epoch(solver)
     chips, turns = solver._replies
     distinct = {(*c, *t) for c, t in zip(chips.tolist(), turns.tolist(), strict=True)}
     assert 8 <= len(distinct) == len(chips) <= 2 * 3 * 4

@@ -111,7 +111,7 @@ class LockedSampledSolver:
         return self.locked.batch_size
 
     def run_batches(self, count: int, go_on: Callable[[], bool]) -> None:
-        """Play up to ``count`` batches for each seat, while ``go_on()`` says so after each."""
+        """Play up to ``count`` batches for each seat, as long as ``go_on()`` says so."""
         seats = [(self.locked, self.opponent), (self.opponent, self.locked)]
         run_batches(seats, count, go_on, self.threads)
 

@@ -16,6 +16,7 @@ Where the seats differ, each has replies of its own, against the other's average
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from threading import Event
 
 import numpy as np
 from numba import njit
@@ -46,7 +47,7 @@ from solver.plans import (
 from solver.rules import Game, utility
 from solver.setups import Placed
 
-__all__ = ["find_replies", "value_plan"]
+__all__ = ["Plan", "StoppedError", "find_replies", "value_plan"]
 
 Plan = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Chips and turns, each of shape (N,)."""
@@ -69,6 +70,10 @@ _WINS = 0.03
 
 _RECENT = 256
 """Of the replies found before, so many of the last ones are tried again."""
+
+
+class StoppedError(Exception):
+    """The search was told to stop before it was over."""
 
 
 @njit(cache=True, nogil=True)
@@ -116,6 +121,7 @@ def find_replies(
     climbs: int,
     seed: Sequence[int],
     run_all: Callable[[Sequence[Callable[[], None]]], object],
+    stop: Event,
 ) -> tuple[list[Plan], NDArray[np.float64]]:
     """Return ``(plans, values)``: those that win and are not known yet, and what all that win earn.
 
@@ -133,12 +139,19 @@ def find_replies(
         The same seed finds the same replies, on any number of threads.
     run_all : callable
         Runs tasks, perhaps side by side.
+    stop : Event
+        May be set at any time.
+
+    Raises
+    ------
+    StoppedError
+        Soon after ``stop`` is set.
     """
     found: list[list[tuple[Plan, float]]] = [[] for _ in range(climbs)]
 
     def climb(number: int) -> None:
         start = known[-_RECENT:][number::climbs]
-        found[number] = _climb(game, average, start, number, [*seed, number])
+        found[number] = _climb(game, average, start, number, [*seed, number], stop)
 
     run_all([lambda number=number: climb(number) for number in range(climbs)])  # type: ignore[misc]
     seen = {_name(plan) for plan in known}
@@ -153,7 +166,12 @@ def find_replies(
 
 
 def _climb(
-    game: Game, average: Batch, known: Sequence[Plan], number: int, seed: list[int]
+    game: Game,
+    average: Batch,
+    known: Sequence[Plan],
+    number: int,
+    seed: list[int],
+    stop: Event,
 ) -> list[tuple[Plan, float]]:
     """Return the best plans of one climb and their wider forms, those that win, with values."""
     rng = np.random.default_rng(seed)
@@ -164,7 +182,7 @@ def _climb(
     def shaped(plan: Plan, shape: Callable[..., Plan] = _FORMS[form]) -> Plan:
         return conform(*shape(*plan, rng), placed, rng)
 
-    values = _Values(game, average, seed)
+    values = _Values(game, average, seed, stop)
     plans = [shaped(plan) for plan in known]
     while len(plans) < _POOL:
         plans.append(shaped(_start(game, setups, rng)))
@@ -193,23 +211,32 @@ class _Values:
     ``last`` are the values of the last call.
     """
 
-    def __init__(self, game: Game, average: Batch, seed: list[int]) -> None:
+    def __init__(self, game: Game, average: Batch, seed: list[int], stop: Event) -> None:
         self._work: Work = new_work(game.num_tiles)
         self._average = average
         self._seed = seed
+        self._stop = stop
         self._calls = 0
         self.last: NDArray[np.float64] = np.zeros(0)
 
     def __call__(self, plans: Sequence[Plan], games: int) -> NDArray[np.float64]:
         self._calls += 1
         seed = [*self._seed, self._calls]
-        self.last = np.array(
-            [
-                value_plan(self._work, self._average, *plan, games, _rng(seed), _rng([*seed, i]))
-                for i, plan in enumerate(plans)
-            ]
-        )
+        self.last = np.array([self._value(*plan, games, seed, i) for i, plan in enumerate(plans)])
         return self.last
+
+    def _value(
+        self,
+        chips: NDArray[np.int64],
+        turns: NDArray[np.int64],
+        games: int,
+        seed: list[int],
+        number: int,
+    ) -> float:
+        if self._stop.is_set():
+            raise StoppedError
+        draws, rng = _rng(seed), _rng([*seed, number])
+        return value_plan(self._work, self._average, chips, turns, games, draws, rng)
 
 
 def _rng(seed: list[int]) -> np.random.Generator:

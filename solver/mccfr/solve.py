@@ -109,7 +109,7 @@ class Solver(Protocol):
         """Iterations of a batch."""
 
     def run_batches(self, count: int, go_on: Callable[[], bool]) -> None:
-        """Play up to ``count`` batches, as long as ``go_on()`` says so after each."""
+        """Play up to ``count`` batches, as long as ``go_on()`` says so."""
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return what is needed to go on."""
@@ -162,7 +162,8 @@ def solve_sampled(
     seed, threads, options
         See :class:`SampledSolver`.
     progress : callable, optional
-        Called after each batch with iterations, seconds and None; returning False stops.
+        Called after each batch, and several times a second while replies are looked for, with
+        iterations, seconds and None; returning False stops.
     state : dict, optional
         Go on from a saved state; its seed is kept.
     checkpoint : callable, optional

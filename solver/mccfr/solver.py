@@ -26,7 +26,8 @@ samples put it, and only a fresh start draws it again.  Plans and scouts are dra
 that setups come from many populations and are harder to read; answers begin as they were.
 
 After each epoch, replies to the average strategy are looked for; they are among the plans of all
-later epochs (:mod:`solver.mccfr.oracle`).
+later epochs (:mod:`solver.mccfr.oracle`).  Nothing is forgotten before they are found, so that work
+stopped in the middle goes on from the end of the epoch.
 
 In games with more setups than plans, scouts look for better plans all the time, and those that are
 played least make room for what they find (:mod:`solver.mccfr.population`).
@@ -51,8 +52,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor, wait
+from threading import Event
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +84,7 @@ from solver.mccfr.options import (
     is_listed,
     places_for,
 )
-from solver.mccfr.oracle import find_replies
+from solver.mccfr.oracle import Plan, StoppedError, find_replies
 from solver.mccfr.population import (
     ELITE,
     TRIES,
@@ -115,7 +117,7 @@ from solver.plans import project_plans
 from solver.rules import Game, InputError
 from solver.strategy import Strategy
 
-__all__ = ["SampledSolver", "forget", "run_batches"]
+__all__ = ["Found", "SampledSolver", "forget", "run_batches", "seek_replies"]
 
 _DOUBT = 1_000
 """Tries of a plan that its first gains are weighed down by."""
@@ -128,12 +130,29 @@ _SUPPORT = 1e-4
 """How likely each slot of a setup is to be placed at random, so that every setup that may be placed
 is possible and whatever the opponent shows can be made sense of."""
 
+_LOOK_SECONDS = 0.2
+"""How often it is asked whether to go on while replies are looked for."""
+
 RunAll = Callable[[Sequence[Callable[[], None]]], object]
 """Runs tasks that may run side by side."""
 
-
 Seats = Sequence[tuple["SampledSolver", "SampledSolver"]]
 """Solvers, each with its opponent: itself, where one strategy serves both seats."""
+
+
+class Found(NamedTuple):
+    """What a search found that wins against the average strategy.
+
+    Attributes
+    ----------
+    replies : list of Plan
+        Those that were not known before.
+    values : ndarray of float64
+        What all that win earn.
+    """
+
+    replies: list[Plan]
+    values: NDArray[np.float64]
 
 
 class SampledSolver:
@@ -215,7 +234,7 @@ class SampledSolver:
         self.run_batches(math.ceil(iterations / self.batch_size), lambda: True)
 
     def run_batches(self, count: int, go_on: Callable[[], bool]) -> None:
-        """Play up to ``count`` batches, as long as ``go_on()`` says so after each."""
+        """Play up to ``count`` batches, as long as ``go_on()`` says so."""
         run_batches([(self, self)], count, go_on, self.threads)
 
     def _draw_population(self, rng: np.random.Generator) -> None:
@@ -355,12 +374,13 @@ class SampledSolver:
         )
 
     def _average_of_past(self) -> Frozen:
-        """Return the average strategy of the epochs that are over as kernels play it."""
+        """Return the average strategy at the end of an epoch as kernels play it."""
         fine = self._decisions.fine
         fine_match = np.full(len(fine.match), -1.0, np.float32)
         places, _ = self._known_places()
+        places = places[fine.record["since"][places] < self._weights]  # have answered in a batch
         fine_match[places] = self._average_of(fine, places)
-        past = self._past
+        past = self._all_plans()
         setups = FrozenSetups(
             past.chips,
             past.turns,
@@ -372,15 +392,20 @@ class SampledSolver:
         )
         return Frozen(setups, answers, self.kinds)
 
-    def _find_replies(self, average: Batch, run_all: RunAll) -> None:
-        """Add to the replies what wins with the average strategies of the epochs that are over."""
+    def _seek_replies(self, average: Batch, run_all: RunAll, stop: Event) -> Found:
+        """Return what wins with the average strategies at the end of an epoch."""
         known = list(zip(*self._replies, strict=True))
         seed = [self.seed, self.batches, *self._stream]
-        found, values = find_replies(self.game, average, known, self.options.climbs, seed, run_all)
+        climbs = self.options.climbs
+        return Found(*find_replies(self.game, average, known, climbs, seed, run_all, stop))
+
+    def _take_replies(self, found: Found) -> None:
+        """Add to the replies what was found."""
+        plans, values = found
         best, mean = (values.max(), values.mean()) if len(values) else (0.0, 0.0)
         self._rounds = np.vstack([self._rounds, [self.iterations, best, mean]])
-        if found:
-            chips, turns = (np.array(column) for column in zip(*found, strict=True))
+        if plans:
+            chips, turns = (np.array(column) for column in zip(*plans, strict=True))
             self._replies = Replies(
                 np.concatenate([self._replies.chips, chips]),
                 np.concatenate([self._replies.turns, turns]),
@@ -617,19 +642,36 @@ def _two_digits(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def run_batches(seats: Seats, count: int, go_on: Callable[[], bool], threads: int) -> None:
-    """Play up to ``count`` batches for each seat, as long as ``go_on()`` says so after each.
+    """Play up to ``count`` batches for each seat, as long as ``go_on()`` says so.
 
-    In a batch every seat plays against the strategies as they stood before it; then all tables are
-    brought up to date.
+    It is asked after each batch, and all the time while replies are looked for.  In a batch every
+    seat plays against the strategies as they stood before it; then all tables are brought up to
+    date.
     """
     with ThreadPoolExecutor(threads) as pool:
+        stop = Event()
 
         def run_all(tasks: Sequence[Callable[[], None]]) -> object:
             return list(pool.map(lambda task: task(), tasks))
 
+        def run_watched(tasks: Sequence[Callable[[], None]]) -> object:
+            futures = [pool.submit(task) for task in tasks]
+            try:
+                while wait(futures, _LOOK_SECONDS).not_done:
+                    if not stop.is_set() and not go_on():
+                        stop.set()
+            except BaseException:
+                stop.set()
+                raise
+            return [future.result() for future in futures]
+
         while count > 0:
             if seats[0][0].begins_epoch:
-                forget(seats, run_all)
+                try:
+                    found = seek_replies(seats, run_watched, stop)
+                except StoppedError:
+                    return
+                forget(seats, found)
             run_all([task for one, other in seats for task in one._begin_batch(other)])
             run_all([task for one, _ in seats for task in one._updates()])
             for one, other in seats:
@@ -639,17 +681,30 @@ def run_batches(seats: Seats, count: int, go_on: Callable[[], bool], threads: in
                 return
 
 
-def forget(seats: Seats, run_all: RunAll) -> None:
-    """Forget all regrets, find replies, and draw plans and scouts anew, in place.
+def seek_replies(seats: Seats, run_all: RunAll, stop: Event) -> dict[SampledSolver, Found]:
+    """Return what each seat that looks for replies found against the other's average strategy.
 
-    Each seat's replies win against the other's average strategy.
+    The tables stay as they are.
+
+    Raises
+    ------
+    StoppedError
+        Once ``stop`` is set.
     """
-    for one, _ in seats:
-        one._end_epoch()
     climbing = [(one, other) for one, other in seats if one.options.climbs and not one._is_listed]
     averages = {one: one._average_of_past() for one, _ in seats} if climbing else {}
-    for one, other in climbing:
-        average = Batch(one._sampling(other), averages[one], averages[other])
-        one._find_replies(average, run_all)
+    return {
+        one: one._seek_replies(
+            Batch(one._sampling(other), averages[one], averages[other]), run_all, stop
+        )
+        for one, other in climbing
+    }
+
+
+def forget(seats: Seats, found: dict[SampledSolver, Found]) -> None:
+    """Forget all regrets, take in the replies found, and draw plans and scouts anew, in place."""
     for one, _ in seats:
+        one._end_epoch()
+        if one in found:
+            one._take_replies(found[one])
         one._draw_population(one._rng(NUM_CHUNKS + 2))
