@@ -6,7 +6,8 @@
     python tests/benchmarks/calibration.py 4x8 --seconds 30 --out /tmp/calibration
 
 The tables go from bad to nearly optimal: a bot, sampled tables of few and of many iterations, and
-exact tables stopped early.  ``share`` is the bound over the exact value.  What ``exploit`` says of
+exact tables stopped early.  Each is searched with several seeds.  ``share`` is the bound over the
+exact value; ``search_games`` tells how far a search got in its time.  What ``exploit`` says of
 it, ``solver/exploiter/calibration.py``, is written anew with ``--install``.  ``--keep FOLDER``
 keeps the tables and their exact values there and takes them from there the next time; it is for
 repeated runs of one version of the code.
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import csv
 import pickle
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -43,7 +45,10 @@ TABLES = {
 """For each game: bots, sampled tables by iterations, exact ones by the target they stopped at."""
 
 SECONDS = {"4x8": 30.0, "4x10": 60.0, "5x8": 100.0}
-COLUMNS = ("game", "table", "exact", "bound", "ci_low", "ci_high", "share", "seconds", "seed")
+COLUMNS = (
+    *("game", "table", "exact", "bound", "ci_low", "ci_high", "share"),
+    *("search_games", "seconds", "seed"),
+)
 
 FROM_EXACT = 0.02
 """Tables of a lower exact value do not count for the figure that is installed."""
@@ -76,12 +81,17 @@ def judged(game: Game, name: str, keep: Path | None) -> tuple[Strategy, float]:
     return strategy, exact
 
 
-def measure(game: Game, name: str, seconds: float, seed: int, keep: Path | None) -> list[object]:
-    """Return a row of the table."""
+def measure(
+    game: Game, name: str, seconds: float, seeds: int, keep: Path | None
+) -> Iterator[dict[str, object]]:
+    """Yield a row for each seed."""
     strategy, exact = judged(game, name, keep)
-    found = search_best_response(strategy, game, time_limit=seconds, seed=seed, threads=1)
-    numbers = (exact, found.lower, *found.ci95, found.lower / exact)
-    return [game.name, name, *(round(x, 5) for x in numbers), round(found.seconds, 1), seed]
+    for seed in range(seeds):
+        found = search_best_response(strategy, game, time_limit=seconds, seed=seed, threads=1)
+        numbers = (exact, found.lower, *found.ci95, found.lower / exact)
+        work = (found.search_games, round(found.seconds, 1), seed)
+        values = (game.name, name, *(round(x, 5) for x in numbers), *work)
+        yield dict(zip(COLUMNS, values, strict=True))
 
 
 def install(rows: list[dict[str, object]]) -> None:
@@ -89,7 +99,7 @@ def install(rows: list[dict[str, object]]) -> None:
     counted = [row for row in rows if float(str(row["exact"])) >= FROM_EXACT]
     facts = {
         "share": round(min(float(str(row["share"])) for row in counted), 3),
-        "tables": len(counted),
+        "tables": len({(row["game"], row["table"]) for row in counted}),
         "games": list(dict.fromkeys(row["game"] for row in counted)),
         "exact_from": FROM_EXACT,
         "source": "results/calibration",
@@ -103,7 +113,7 @@ def install(rows: list[dict[str, object]]) -> None:
         "CALIBRATION: dict[str, object] = {",
         *(f"    {_quoted(key)}: {_quoted(value)}," for key, value in facts.items()),
         "}",
-        '"""Lowest share over the tables whose exact exploitability is ``exact_from`` or more."""',
+        '"""Lowest share of the searches whose exact value is ``exact_from`` or more."""',
     ]
     INSTALLED.write_text("\n".join(lines) + "\n")
 
@@ -115,7 +125,7 @@ def _quoted(value: object) -> str:
 def main(
     games: Annotated[list[str] | None, typer.Argument(help=", ".join(TABLES))] = None,
     seconds: Annotated[float | None, typer.Option(help="For each search.")] = None,
-    seed: int = 0,
+    seeds: Annotated[int, typer.Option(help="Searches of each table.")] = 3,
     keep: Annotated[Path | None, typer.Option(help="Folder for tables already judged.")] = None,
     out: Annotated[Path, typer.Option(help="Folder.")] = Path("results/calibration"),
     is_installed: Annotated[bool, typer.Option("--install", help="Into the package.")] = False,
@@ -130,11 +140,11 @@ def main(
         for name in games or TABLES:
             for table in TABLES[name]:
                 limit = seconds or SECONDS[name]
-                values = measure(Game.parse(name), table, limit, seed, keep)
-                rows.append(dict(zip(COLUMNS, values, strict=True)))
-                writer.writerow(rows[-1])
-                file.flush()
-                shown.add_row(*map(str, values))
+                for row in measure(Game.parse(name), table, limit, seeds, keep):
+                    rows.append(row)
+                    writer.writerow(row)
+                    file.flush()
+                    shown.add_row(*map(str, row.values()))
     write_manifest(out)
     if is_installed:
         install(rows)
